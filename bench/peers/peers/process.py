@@ -39,7 +39,7 @@ def in_the_child():
     """Runs in the new process before the program does."""
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_LIMIT, MEMORY_LIMIT))
     try:
-        # If memory is short all the same, the kernel ends this program and no other.
+        # If memory is short anyway, the kernel ends this program and no other.
         Path("/proc/self/oom_score_adj").write_text("1000")
         # PR_SET_PDEATHSIG: nothing goes on computing when the driver is killed.
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)

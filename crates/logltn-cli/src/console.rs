@@ -9,10 +9,10 @@ use serde::Serialize;
 use crate::outcome::Outcome;
 use crate::text::counted;
 
-/// After this many messages nobody reads on.
+/// Further messages are not printed.
 const MOST_MESSAGES: usize = 50;
 
-/// Writes a result to standard output, what it quotes from input made [`harmless`]. A reader that has seen enough (`| head`) is no failure.
+/// Writes a result to standard output, what it quotes from input made [`harmless`]. A closed pipe (`| head`) is not a failure.
 pub fn print(text: &str) -> Outcome {
     write(&harmless(text))
 }
@@ -39,7 +39,7 @@ fn write(text: &str) -> Outcome {
 /// Writes one JSON document to standard output.
 pub fn print_json(document: &impl Serialize) -> Outcome {
     match serde_json::to_string_pretty(document) {
-        // As JSON writes them: the document says the same.
+        // Written as JSON escapes: the document stays equivalent.
         Ok(text) => write(&(json_escapes(&text) + "\n")),
         Err(error) => {
             complain(&format!("error: {error}\n"));
@@ -48,7 +48,7 @@ pub fn print_json(document: &impl Serialize) -> Outcome {
     }
 }
 
-/// The characters that [`harmless`] would change, as escapes of JSON. They stand in strings only.
+/// The characters that [`harmless`] would change, as escapes of JSON. They occur in strings only.
 pub fn json_escapes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -65,7 +65,7 @@ pub fn complain(text: &str) {
     to_standard_error(&harmless(text));
 }
 
-/// If standard error is closed there is nobody left to tell.
+/// If standard error is closed, nothing more can be reported.
 fn to_standard_error(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
@@ -84,11 +84,11 @@ pub fn report(found: &Diagnostics) {
         }
         text.push('\n');
     }
-    // Its colours are our own; what it quotes is harmless.
+    // The colours are ours; quoted text has been made harmless.
     to_standard_error(&text);
 }
 
-/// On a terminal, unless the user does not want colours (no-color.org).
+/// On a terminal, unless colours are switched off (no-color.org).
 fn colours() -> bool {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     !refused && io::stderr().is_terminal()
@@ -136,7 +136,7 @@ pub fn wrong_input(found: &Diagnostics, json: bool) -> Outcome {
     Outcome::WrongInput
 }
 
-/// Reports what went wrong with input that was right, in the same way.
+/// Reports a failure with valid input in the same way.
 pub fn failed(found: &Diagnostics, json: bool) -> Outcome {
     tell(found, json);
     Outcome::Failed

@@ -1,4 +1,4 @@
-//! What Ctrl-C and SIGTERM do to a command that has something to save. Others have no need of this: they just end.
+//! Handles Ctrl-C and SIGTERM for commands that have something to save. Other commands just end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,10 +9,10 @@ use crate::console;
 /// How many [`Unsaved`] there are.
 static UNSAVED: AtomicUsize = AtomicUsize::new(0);
 
-/// How long someone who has nothing to save may take for last words.
+/// How long a command without unsaved work may take to print a last message.
 const WORDS: Duration = Duration::from_millis(500);
 
-/// Something that would be lost, such as the steps since a checkpoint: while there is one, a first Ctrl-C waits.
+/// Unsaved work, such as the steps since a checkpoint: while there is some, the first Ctrl-C waits.
 pub struct Unsaved(());
 
 impl Unsaved {
@@ -29,19 +29,19 @@ impl Drop for Unsaved {
     }
 }
 
-/// A flag that the first Ctrl-C sets. Whoever has something to save looks at it and is waited for; when nobody has, the
+/// A flag that the first Ctrl-C sets. Commands with unsaved work check it and are waited for; without unsaved work the
 /// program ends. A second Ctrl-C ends it at once.
 pub fn asks_to_stop() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let asked = stop.clone();
-    // Without a handler Ctrl-C ends the program; a checkpoint is there all the same.
+    // Without a handler Ctrl-C ends the program; a checkpoint is there anyway.
     let _ = ctrlc::set_handler(move || {
         if asked.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
         // On a line of its own: the terminal has put `^C` behind the progress bar.
         console::complain("\nstopping; Ctrl-C again ends at once\n");
-        // Not here, where the second Ctrl-C is heard.
+        // Not on this thread, which listens for the second Ctrl-C.
         let _ = std::thread::Builder::new().spawn(end_when_saved);
     });
     stop

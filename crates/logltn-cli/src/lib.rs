@@ -39,8 +39,8 @@ struct Arguments {
     memory: Option<u64>,
 }
 
-/// Does what the command line says, of which the first word is the program's name, and gives the exit status: 0 if all went
-/// well, 1 if right input failed, 2 if something is wrong with theory, manifest, data or flags.
+/// Runs a command line, whose first word is the program's name, and returns the exit status: 0 for success, 1 if valid
+/// input failed, 2 if theory, manifest, data or flags are wrong.
 pub fn main_with<A: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = A>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
     if let Some(page) = topics::asked_for(&arguments) {
@@ -63,15 +63,15 @@ pub fn main_with<A: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
             arguments.command.run().status()
         }
         Err(usage) => {
-            // A reader that has seen enough of the help is no failure.
+            // A closed pipe is not a failure.
             let _ = usage.print();
             u8::try_from(usage.exit_code()).unwrap_or(2)
         }
     }
 }
 
-/// Starts as many threads as a bound on addresses leaves room for; whether there is one. Left to itself, the pool wants all
-/// of them or panics.
+/// Starts as many threads as a limit on addresses allows; returns whether there is at least one. By itself the pool would
+/// panic if one is missing.
 fn start_threads() -> bool {
     let wanted = std::thread::available_parallelism().map_or(1, usize::from);
     let spawn = |_| std::thread::Builder::new().spawn(std::thread::park).ok();

@@ -2,12 +2,12 @@
 
 use std::process::ExitCode;
 
-/// Bounds what the program takes: `--memory`.
+/// Limits the program's memory: `--memory`.
 #[global_allocator]
 static ALLOCATOR: logltn_memory::Counting = logltn_memory::Counting;
 
 fn main() -> ExitCode {
-    // A file that may grow no more (`ulimit -f`) is an error of the write, not the end of the program.
+    // A write beyond `ulimit -f` becomes an error instead of ending the program.
     #[cfg(unix)]
     // SAFETY: no handler is installed, and no thread has been started.
     unsafe {

@@ -15,7 +15,7 @@ pub fn is_it(path: &Path) -> bool {
 /// see it twice. The format is the one given, or what the bytes look like. The folder goes with what is returned.
 ///
 /// # Errors
-/// If it is to be read twice, or cannot be.
+/// If it would be read twice, or cannot be read.
 pub fn keep(paths: Vec<(&mut PathBuf, Option<&str>)>) -> Result<Option<TempDir>, Diagnostics> {
     let mut paths = paths.into_iter();
     let Some((path, format)) = paths.next() else {
@@ -39,7 +39,7 @@ pub fn keep(paths: Vec<(&mut PathBuf, Option<&str>)>) -> Result<Option<TempDir>,
     Ok(Some(folder))
 }
 
-/// What bytes look like, by the ending that such files have. What is nothing else is text.
+/// The file extension that fits the bytes; text if nothing else does.
 fn looks_like(bytes: &[u8]) -> &'static str {
     match bytes {
         [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => "npy",

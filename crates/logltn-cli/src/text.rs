@@ -15,10 +15,10 @@ pub fn thousands(number: impl ToString) -> String {
     out
 }
 
-/// Where a log is above this, it is no rounding.
+/// A log above this is not a rounding error.
 const ABOVE: f64 = 1e-9;
 
-/// A truth as a degree between 0 and 1. Some operators add up to more, which is said.
+/// A truth as a degree between 0 and 1. Values above 1, which some operators give, are marked.
 pub fn degree(semantics: &Semantics, truth: f64) -> String {
     match semantics.sat_is_log() && truth > ABOVE {
         true => "1 (capped)".to_string(),

@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 /// A file beside `path`, to take its place when it is whole.
 ///
 /// # Errors
-/// If it cannot be made, or what is there is no file.
+/// If it cannot be made, or what is there is not a file.
 pub fn beside(path: &Path) -> Result<NamedTempFile, Diagnostic> {
     may_replace(path)?;
     let folder = match path.parent() {

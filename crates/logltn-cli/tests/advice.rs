@@ -176,7 +176,7 @@ fn columns_in_another_order() {
     run.complains("with the manifest it was trained with");
 }
 
-/// A place is named as the file has it, also where columns before it are no features.
+/// A place is named as the file has it, also where columns before it are not features.
 #[test]
 fn places_are_those_of_the_file() {
     let theory = "sort P\npredicate q(P)\naxiom a: forall x: P. q(x)\n";
@@ -219,7 +219,7 @@ fn rules_that_are_not_kept() {
     };
     let (status, text) = trained(&free);
     assert_eq!(status, 0, "{text}");
-    let often = "axiom `rule` is not kept where its premise is true: its premise is true in 19 of 400 groundings, \
+    let often = "axiom `rule` does not hold where its premise is true: its premise is true in 19 of 400 groundings, \
                  and in 19 of these its conclusion is false";
     assert!(text.contains(often), "{text}");
     assert!(text.contains("a table in the guard"), "{text}");

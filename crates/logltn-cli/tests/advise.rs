@@ -149,7 +149,7 @@ fn columns_that_moved_a_linear_network() {
     text.says("class says ");
     text.says(": place ");
     text.says("moved by ");
-    // Without a run there are no networks, and of individuals without columns there is nothing to say.
+    // Without a run there are not networks, and of individuals without columns there is nothing to say.
     let other = folder.json(&[
         "explain", "m.toml", "--run", "run", "--axiom", "agree", "--top", "1",
     ]);

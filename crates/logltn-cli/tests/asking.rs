@@ -239,7 +239,7 @@ fn explanations_name_culprits_and_witnesses() {
     );
     assert_eq!(someone["literals"].as_array().map(Vec::len), Some(1));
 
-    // No `forall` at the root: one entry without a binding. Its weight of 0 is no matter.
+    // No `forall` at the root: one entry without a binding. Its weight of 0 does not matter.
     let one = &axioms[2];
     assert_eq!(
         (&one["groundings"], &one["worst"][0]["binding"]),

@@ -157,7 +157,7 @@ fn eval_tells_errors_and_warnings_apart() {
     let run = folder.refuses(&["eval", "m.toml", "--json"]);
     let wrong = document(&run);
     assert_eq!(codes(&wrong, "errors"), [("error", "value-out-of-range")]);
-    // No place in a text, and nothing that could help: the keys are there all the same.
+    // No place in a text, and nothing that could help: the keys are there anyway.
     let missing = folder.run(&["eval", "nowhere.toml", "--json"]);
     let missing = document(&missing);
     assert_eq!(codes(&missing, "errors"), [("error", "file-not-found")]);

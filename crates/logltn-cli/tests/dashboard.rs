@@ -263,7 +263,7 @@ fn runs_that_are_cut_back_begin_anew() {
     let records = runs.join("a/metrics.jsonl");
     let text = fs::read_to_string(&records).unwrap();
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    // A line that is not yet written to its end is no line.
+    // A line that is not yet written to its end is not a line.
     fs::write(
         &records,
         format!("{}{}", lines[..100].concat(), &lines[100][..40]),

@@ -105,7 +105,7 @@ fn people_follow_a_training() {
     browser.get("delete document.hidden && document.dispatchEvent(new Event('visibilitychange'))");
     browser.wait(&format!("{asked} > {before}"));
 
-    // A zoom stays while the curve goes on.
+    // A zoom stays while the curve continues.
     browser.get("document.querySelector('[data-chart=\"loss\"]').focus()");
     for key in ["+", "+"] {
         let event = format!("new KeyboardEvent('keydown', {{ key: '{key}', bubbles: true }})");
@@ -379,7 +379,7 @@ fn what_is_looked_at_can_be_sent_to_others() {
     browser.wait("document.querySelectorAll('#column-list label').length === 1");
     browser.press("#column-list input");
     browser.wait("!document.querySelector('[data-sort=\"loss\"]')");
-    // Seeds of one configuration have a line of their own.
+    // Seeds of one configuration have their own line.
     browser.press("#seeds");
     browser.wait("document.querySelector('tr.group')?.innerText.includes('2 seeds of')");
     // A chart that is pinned stands first; a schedule that never changes is one line.

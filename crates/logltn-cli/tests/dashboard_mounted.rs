@@ -191,7 +191,7 @@ fn runs_on_a_disk_of_another_machine_are_followed() {
     }
     until(&heard, "hand", |run| run["seed"] == "9");
 
-    // A disk that cannot replace a file in one go has none for a moment.
+    // A disk that cannot replace a file atomically has none for a moment.
     fs::remove_file(hand.join("run.json")).unwrap();
     thread::sleep(Duration::from_millis(2500));
     info.insert("title".into(), json!("again"));
@@ -222,7 +222,7 @@ fn runs_on_a_disk_of_another_machine_are_followed() {
         (&json!(last), &json!(last))
     );
 
-    // A run that has ended is looked at less closely after a while; if it goes on, that is seen as soon.
+    // A run that has ended is looked at less closely after a while; if it continues, that is seen as soon.
     info.insert("status".into(), json!("finished"));
     let took: Vec<Duration> = (1..=3)
         .map(|round| {

@@ -11,7 +11,7 @@ axiom examples: forall (x, c) in labelled. class(x, c)
 axiom each for c: Class: exists x: Point. class(x, c)
 ";
 
-/// The last batch is a rest of 4, networks have dropout, α goes from 1 to 4, and one axiom has a schedule of its own.
+/// The last batch is a rest of 4, networks have dropout, α goes from 1 to 4, and one axiom has its own schedule.
 const MANIFEST: &str = "theory = \"t.ltn\"
 [sorts.Point]
 features = \"points.csv\"

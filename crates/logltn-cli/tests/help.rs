@@ -1,5 +1,5 @@
 //! What the program says leads somewhere: no help is refused in turn, nothing is said without need, and nothing that went wrong
-//! ends without a word.
+//! ends silently.
 
 use crate::common::{Folder, Run};
 
@@ -95,7 +95,7 @@ fn words_of_other_languages_are_understood() {
         ),
         (
             "P(y)\nsort Class = [cat, dog]",
-            "labels stand in braces, `{red, green}`",
+            "labels go in braces, `{red, green}`",
         ),
     ] {
         contains(&said_of(axiom), &[help]);
@@ -191,7 +191,7 @@ fn a_training_that_moves_nothing_says_so_once_and_fails() {
             "such as `logltn` or `stable`",
         ],
     );
-    // The run is there all the same, to be looked at.
+    // The run is there anyway, to be looked at.
     contains(&run.stdout, &["axiom", "weights"]);
     let moved = trained(&theory, "stable", "", 25);
     moved.ended(0);
@@ -243,7 +243,7 @@ fn an_index_is_not_silently_a_feature() {
         contains(
             &run.stderr,
             &[
-                "column 1 has no name, and is taken for a feature",
+                "column 1 has no name and is read as a feature",
                 "m.toml:3:",
                 "features = { file = \"points.csv\", columns = [\"a\", \"b\"] }",
             ],

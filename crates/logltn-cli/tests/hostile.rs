@@ -51,7 +51,7 @@ fn pipes_and_devices_are_refused_at_once() {
     folder.refuses(&["check", "m.toml"]);
 }
 
-/// Those of a run, too: whoever reads or writes it would wait for ever.
+/// Those of a run, too: whoever reads or writes it would wait forever.
 #[test]
 fn pipes_in_a_run_are_refused_at_once() {
     let folder = project();

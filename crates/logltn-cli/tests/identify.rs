@@ -114,7 +114,7 @@ fn what_does_not_fit_is_said() {
 fn check_says_in_a_line_that_concepts_are_not_fixed() {
     let folder = half(LABELS);
     let text = folder.ok(&["check", "m.toml"]).stdout;
-    let said = "the axioms do not fix the classes of `digit`: 3 maps of them keep all axioms";
+    let said = "the axioms do not fix the classes of `digit`: 3 maps of them satisfy all axioms";
     assert!(
         text.contains(said) && text.contains("logltn identify m.toml"),
         "{text}"

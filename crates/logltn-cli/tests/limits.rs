@@ -116,7 +116,7 @@ fn what_takes_decades_is_refused() {
         &["train", "m.toml", "--out", "run"],
     ] {
         let run = folder.refuses(command);
-        let wrong = "error: axiom `deep` has 2.6e26 groundings, too many to go through";
+        let wrong = "error: axiom `deep` has 2.6e26 groundings, too many to visit";
         run.complains(wrong);
     }
 }
@@ -729,7 +729,7 @@ fn nobody_writes_over_what_he_reads() {
         assert!(now == content, "{name}");
     }
     folder.ok(&["predict", "m.toml", "p", "--out", "said.csv"]);
-    // What is no file is not replaced by one.
+    // What is not a file is not replaced by one.
     #[cfg(unix)]
     {
         use std::os::unix::fs::FileTypeExt;

@@ -13,7 +13,7 @@ const MANIFEST: &str = "theory = \"t.ltn\"\n\n[sorts.Point]\nfeatures = { file =
 pairs = { rows = \"pairs.csv\" }\n\n[params]\nnear = 2\n\n[predicates.C]\nnetwork = { mlp = [4] }\noutput = \"softmax\"\n
 [train]\nsteps = 3\nfreeze = [\"C\"]\n\n[evaluate]\nmetrics = [{ metric = \"f1\", predicate = \"C\", rows = \"r.csv\" }]\n";
 
-/// An editor with a server of its own.
+/// An editor with its own server.
 struct Editor {
     folder: Folder,
     server: Child,

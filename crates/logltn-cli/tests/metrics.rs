@@ -413,7 +413,7 @@ fn mistakes_are_found_before_the_first_step() {
     }
 }
 
-/// Labels that are no classes have no accuracy; they are groups all the same.
+/// Labels that are not classes have no accuracy; they are groups anyway.
 #[test]
 fn labels_that_are_no_classes() {
     let labels = [("labels.csv", "class\nu\nw\nw\n")];

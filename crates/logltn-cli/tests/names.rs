@@ -3,7 +3,7 @@
 use crate::common::Folder;
 use serde_json::Value;
 
-/// People with an index that pandas wrote, a name that looks like a number, and a column that is no number.
+/// People with an index that pandas wrote, a name that looks like a number, and a column that is not a number.
 fn people() -> Folder {
     Folder::new(&[
         (
@@ -152,7 +152,7 @@ fn mistakes_lead_to_what_was_meant() {
                 run.stderr
             );
         }
-        // Each cell that is no number is a mistake of its own.
+        // Each cell that is not a number is its own mistake.
         let errors = run.stderr.matches("error: ").count();
         assert!(
             errors == 1 || to == "'town'",

@@ -527,7 +527,7 @@ fn without_a_file_there_is_an_example() {
     let which = Folder::new(&[("d.csv", b"a,b\n1,2\n")])
         .run(&["new", "p", "--from", "d.csv"])
         .ends(2);
-    which.complains("which column is to be predicted?");
+    which.complains("which column should be predicted?");
 }
 
 /// `x.age` in guards is the number of the file, whatever networks read; in questions, too.

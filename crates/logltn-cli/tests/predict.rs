@@ -401,7 +401,7 @@ network = { mlp = [4] }\noutput = \"softmax\"\n[train]\nsteps = 5\n",
         folder.run(&[&["predict", "m.toml", "digit", "--run", "run"], more].concat())
     };
     let known = ok(ask(&[]));
-    // Dark, but a picture all the same: 1 is 1/255.
+    // Dark, but a picture anyway: 1 is 1/255.
     folder.write("new.idx", &pictures(&[1, 0, 1, 0]));
     let new = ok(ask(&["--features", "Image=new.idx"]));
     let second = known.lines().nth(2).expect("a row").replacen('1', "0", 1);

@@ -361,7 +361,7 @@ axiom all: forall x: P. man(x) -> mortal(x)
         .says("in every world");
 }
 
-/// Implications that no circuit is found for: the most probable world is found all the same, other questions are refused.
+/// Implications that no circuit is found for: the most probable world is found anyway, other questions are refused.
 #[test]
 fn worlds_of_implications_need_no_circuit() {
     const LABELS: usize = 60;

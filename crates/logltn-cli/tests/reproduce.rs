@@ -110,7 +110,7 @@ fn a_quick_table_has_all_configurations_and_a_folder_of_its_own() {
 #[test]
 fn quick_mnist_add_takes_the_smaller_data_unless_told_otherwise() {
     let folder = Folder::new(&[]);
-    // CI builds outside of the clone, from where the program does not find what the repository ships.
+    // CI builds outside the clone, from where the program does not find what the repository ships.
     let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data");
     let quick = [
         "reproduce",

@@ -377,7 +377,7 @@ fn what_is_frozen_does_not_move() {
             assert_eq!(tensors(&folder, &frozen, what), was, "{optimizer}: {what}");
             assert_ne!(tensors(&folder, &free, what), was, "{optimizer}: {what}");
         }
-        // What stands before the frozen networks is still taught by them.
+        // What is before the frozen networks is still taught by them.
         for what in ["class.", "good."] {
             let was = tensors(&folder, &before, what);
             assert_ne!(tensors(&folder, &frozen, what), was, "{optimizer}: {what}");
@@ -386,7 +386,7 @@ fn what_is_frozen_does_not_move() {
         let (was, is) = (constants(&before), constants(&frozen));
         assert_ne!(was[..8], is[..8], "{optimizer}: `ideal` moves");
         assert_eq!(was[8..], is[8..], "{optimizer}: `other` does not");
-        // Killed, it goes on with the same bits.
+        // Killed, it continues with the same bits.
         let whole = bytes(&folder, &frozen);
         std::fs::remove_file(folder.path().join(&frozen).join("weights.safetensors")).expect("it");
         succeeds(&folder.run(&["train", "m.toml", "--out", &frozen, "--resume"]));

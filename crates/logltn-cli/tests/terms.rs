@@ -45,7 +45,7 @@ fn a_proposition_is_learnt() {
     for name in ["\"rain\"", "\"wet\"", "\"mood\""] {
         assert!(header.contains(name), "{name}: {header:.400}");
     }
-    // The bits depend on nothing but the inputs, and a run goes on where it stopped.
+    // The bits depend on nothing but the inputs, and a run continues where it stopped.
     for arguments in [
         &["train", "m.toml", "--out", "b", "--threads", "1"][..],
         &["train", "m.toml", "--out", "b", "--resume"],

@@ -125,7 +125,7 @@ fn killed_at_any_moment_a_resumed_run_ends_with_the_same_bits() {
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
     let (mut kills, mut resumed_midway) = (0, 0);
     let mut attempt = 0;
-    // How long a child lives at most. The tests beside this one come and go, so it is found anew after each attempt.
+    // How long a child lives at most. The tests beside this one come and go, so it is found again after each attempt.
     let mut reach = whole * 2 / 3;
     while kills < 16 || resumed_midway < 3 {
         attempt += 1;
@@ -739,7 +739,7 @@ fn the_manifest_of_a_run_reproduces_it() {
     std::fs::create_dir_all(folder.path()).expect("a folder to be removed");
 }
 
-/// What fits by its shapes alone is refused all the same.
+/// What fits by its shapes alone is refused anyway.
 #[test]
 fn a_run_is_not_evaluated_as_something_else() {
     let folder = project();

@@ -1,7 +1,7 @@
 //! Writes runs as long and as many as wanted, to see how the dashboard bears them:
 //! `cargo run --release -p logltn-dashboard --example many_runs -- FOLDER 200 100000`.
 //!
-//! To spare the disk, ten runs share one file of records, each under a name of its own.
+//! To spare the disk, ten runs share one file of records, each under its own name.
 
 use std::path::Path;
 

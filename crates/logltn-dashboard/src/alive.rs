@@ -1,11 +1,11 @@
-//! Whether somebody writes a run, found out without touching it.
+//! Finds out whether a process is writing a run, without touching the run.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// A run that was written to within this time is taken for running.
+/// A run that was written to within this time counts as running.
 const RECENT: Duration = Duration::from_secs(30);
 
 /// The two numbers of a disk, as glibc takes them apart.
@@ -28,7 +28,7 @@ pub fn is_here(disk: u64) -> bool {
 pub struct Locks(BTreeSet<(u64, u64, u64)>);
 
 impl Locks {
-    /// Those of now. Where the system does not say, none.
+    /// The current locks; none where the system does not list them.
     pub fn now() -> Locks {
         let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
         // `1: FLOCK  ADVISORY  WRITE 1234 08:01:131090 0 EOF`

@@ -1,4 +1,4 @@
-//! All runs under the folder, and where each stands: from `run.json` and the ends of files.
+//! All runs under the folder and the state of each, from `run.json` and the ends of files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -15,18 +15,18 @@ use crate::alive::{Locks, is_here};
 use crate::place::{Place, patiently};
 use crate::tail::see_end;
 
-/// How deep runs may lie, and how many folders are looked at: a mistaken `logltn dashboard /` ends.
+/// How deep runs are searched for, and in how many folders, so that a mistaken `logltn dashboard /` ends.
 const DEEPEST: usize = 8;
 const MOST_FOLDERS: usize = 50_000;
 const MOST_RUNS: usize = 5_000;
 /// Disks that note times in whole seconds show a file that is written twice within one as the same: until it has been so for
 /// longer, it is read again. Measured here, since the clock of the disk's machine may be another.
 const SETTLED: Duration = Duration::from_secs(3);
-/// A run that has ended is looked at by its folder alone, but now and then by its files all the same: who knows what disks
-/// there are.
+/// A run that has ended is watched through its folder only, and from time to time through its files, since not every disk
+/// updates a folder's times.
 const ANYWAY: Duration = Duration::from_secs(20);
 /// A run that was there may be out of reach for so long, before it is said to be: a disk of another machine stumbles now and
-/// then, and one that cannot replace a file in one go has none for a moment.
+/// then, and one that cannot replace a file atomically has none for a moment.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The runs that are known, by their names: their folders as seen from the folder of all.
@@ -35,7 +35,7 @@ pub struct Runs {
     known: BTreeMap<String, Box<Known>>,
     /// Those of which something may be new, or that may be gone, since somebody last asked.
     news: BTreeSet<String>,
-    /// How often has been looked.
+    /// The number of scans so far.
     looks: u64,
     patience: Duration,
 }
@@ -54,9 +54,9 @@ struct Known {
     /// Its folder, and since when it has been like this; when its files were last looked at.
     stamp: Option<(Stamp, Instant)>,
     looked: Instant,
-    /// The look that found it.
+    /// The scan that found it.
     found: u64,
-    /// Since when it could not be read.
+    /// The time since which it cannot be read.
     failing: Option<Instant>,
 }
 
@@ -93,7 +93,7 @@ fn stamp(folder: &Path, old: Option<Stamp>) -> Option<Stamp> {
 }
 
 impl Runs {
-    /// None yet.
+    /// No runs yet.
     pub fn new(place: Place) -> Runs {
         Runs {
             place,
@@ -127,11 +127,11 @@ impl Runs {
         std::mem::take(&mut self.news)
     }
 
-    /// Looks what is there now.
+    /// Scans the folder again.
     pub fn scan(&mut self) {
         self.looks += 1;
         let (known, look) = (&mut self.known, self.looks);
-        // What rests stays where it is: with many runs, moving and comparing them would be most of the work.
+        // Unchanged runs are not moved: with many runs, moving and comparing them would be most of the work.
         let found = Found::under(&self.place, |name| {
             (known.get_mut(name)).is_some_and(|run| run.rests(look))
         });
@@ -221,8 +221,8 @@ impl Known {
         }
     }
 
-    /// Whether nothing can have happened to a run that has ended: if it goes on, a new `run.json` takes the place of the old
-    /// one, and that is seen in its folder. If it rests, it is found by this look.
+    /// Whether nothing can have happened to a run that has ended: if it continues, a new `run.json` takes the place of the
+    /// old one, and that is seen in its folder. If it rests, it is found by this look.
     fn rests(&mut self, look: u64) -> bool {
         let ended = ["finished", "interrupted", "failed"].contains(&&self.listed.state[..]);
         let old = self.stamp.map(|(stamp, _)| stamp);
@@ -317,7 +317,7 @@ struct Found {
 }
 
 impl Found {
-    /// Links are not followed, and nothing is looked for inside of a run. The folders of those that rest are not looked into.
+    /// Links are not followed, and nothing is looked for inside a run. The folders of those that rest are not looked into.
     fn under(place: &Place, mut rests: impl FnMut(&str) -> bool) -> Found {
         let mut found = Found::default();
         let mut open = vec![(place.root().to_path_buf(), 0)];
@@ -378,7 +378,7 @@ fn names(folder: &Path) -> io::Result<Names> {
     })
 }
 
-/// The two files of a run that say where it stands.
+/// The two files of a run that say where it is.
 struct Files {
     info: Option<File>,
     records: Option<File>,
@@ -469,7 +469,7 @@ fn hash(of: &impl Hash) -> u64 {
     hash.finish()
 }
 
-/// The first thing that is wrong.
+/// The first error.
 pub fn first_message(errors: &logltn::Diagnostics) -> String {
     let first = errors.iter().next();
     first.map_or(String::new(), |error| error.message().to_string())
@@ -537,7 +537,7 @@ mod tests {
             let file = File::options().append(true).open(dir.join(name)).unwrap();
             file.set_modified(long_ago).unwrap();
         }
-        // Its lock says that it lives, however long it is silent.
+        // Its lock shows that it is running, however long it is silent.
         let mut runs = Runs::new(Place::new(folder.path()).unwrap());
         assert_eq!(only(&mut runs).state, "running");
         drop((run, log));
@@ -564,7 +564,7 @@ mod tests {
         assert!(runs.list().next().is_none());
     }
 
-    /// A run that has ended is not opened at every look, and what happens to it is seen all the same.
+    /// A run that has ended is not opened at every look, and what happens to it is seen anyway.
     #[test]
     #[cfg(unix)]
     fn what_has_ended_rests_until_it_goes_on() {
@@ -592,7 +592,7 @@ mod tests {
         );
         aged(&mut runs, 2 * SETTLED);
         assert!(rests(&mut runs));
-        // Without its file: nobody has looked.
+        // The file is gone, but the run was not opened.
         let file = fs::read(run.file("run.json")).unwrap();
         let times = fs::metadata(folder.path().join("a")).unwrap().modified();
         info.title = "again".into();
@@ -611,7 +611,7 @@ mod tests {
         assert!(!rests(&mut runs));
         aged(&mut runs, 2 * SETTLED);
         assert!(rests(&mut runs));
-        // Written in place, as no training does: that is found later.
+        // Written in place, which no training does: that is noticed later.
         fs::write(run.file("run.json"), file).unwrap();
         assert_eq!(only(&mut runs).state, "failed");
         aged(&mut runs, ANYWAY);

@@ -1,6 +1,6 @@
 //! What has changed, told to every open page as it happens.
 //!
-//! Files are looked at again and again instead of waiting for the system's word: a disk of another machine sends none.
+//! Files are polled, since remote disks send no events.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -16,13 +16,13 @@ use crate::discover::Runs;
 
 /// How many pages may listen at once.
 const MOST_PAGES: usize = 16;
-/// How many events may wait for a page that does not read them; it is let go then, and comes again.
+/// How many events may wait for a page that does not read them; beyond that it is disconnected and reconnects.
 const MOST_WAITING: usize = 64;
 /// How often is looked: looking should take half a hundredth of the time, so that a training beside it has the rest; but what
 /// is new is seen within two seconds, unless looking alone takes a tenth of that.
 const EVERY: Duration = Duration::from_millis(1000);
 const SELDOM: Duration = Duration::from_millis(1200);
-/// How often a page hears that the server lives, so that the dead are found out.
+/// How often a page gets a sign of life, so that dead connections are noticed.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// The runs, and who is told of them.
@@ -37,7 +37,7 @@ struct Pages {
     open: Vec<mpsc::Sender<Bytes>>,
 }
 
-/// A thread that failed has left nothing half done here.
+/// A thread that panicked leaves this state consistent.
 pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex
         .lock()
@@ -82,12 +82,12 @@ impl Watched {
         locked(&self.runs)
     }
 
-    /// Looks what is there now.
+    /// Scans the folder again.
     pub fn look(&self) {
         self.runs().scan();
     }
 
-    /// Tells a new page all, and what changes from now on. `None` if too many listen.
+    /// Subscribes a new page: first everything, then changes. `None` if too many pages listen.
     pub fn listen(&self) -> Option<mpsc::Receiver<Bytes>> {
         self.look();
         self.tell_changes();

@@ -51,7 +51,7 @@ pub fn export(dir: &Path, file: &Path) -> Result<(), Diagnostics> {
             documents::of_run(&place, folder),
             followed.curves(&place, folder, None),
         ];
-        // Of data that are gone nothing can be asked; the curves are there all the same.
+        // Without its data a run cannot be asked, but its curves remain.
         let asked = Run::load(folder, place.root());
         let explained = asked.as_ref().map(explained);
         let networks = asked

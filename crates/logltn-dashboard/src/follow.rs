@@ -31,7 +31,7 @@ pub struct Followed {
 
 struct Following {
     folder: PathBuf,
-    /// Another number whenever the curves begin anew.
+    /// Changes whenever the curves begin again.
     generation: u64,
     /// The text of `run.json`.
     info: String,
@@ -47,7 +47,7 @@ struct Following {
 }
 
 impl Followed {
-    /// The curves of a run: what is new after a step if they have not begun anew since, or all.
+    /// The curves of a run: what is new after a step if they have not begun again since, or all.
     ///
     /// # Errors
     /// If the records cannot be read, or are damaged.
@@ -115,7 +115,7 @@ impl Followed {
             self.runs.pop_front();
         }
         read?;
-        // It was put there just now.
+        // It was inserted above.
         let last = self.runs.len() - 1;
         Ok(&mut self.runs[last])
     }
@@ -158,7 +158,7 @@ impl Following {
 
     /// Takes over what is new in `run.json` and the records.
     fn catch_up(&mut self, place: &Place) -> Result<(), Diagnostics> {
-        // A file that is being replaced may be away for a moment.
+        // A file that is being replaced may be missing for a moment.
         let text = info_text(place, &self.folder)?;
         if !text.is_empty() && self.info != text {
             self.report.set_info(&info(&text)?);

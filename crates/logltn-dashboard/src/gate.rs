@@ -1,5 +1,5 @@
-//! Who may ask. Any page in any browser on this machine can send requests to a loopback address: those of other pages are
-//! told by what browsers say of them.
+//! Who may ask. Any page in any browser on this machine can send requests to a loopback address; headers that browsers
+//! set tell such requests from our own.
 
 use std::net::IpAddr;
 
@@ -17,7 +17,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// For a server on a port, that is only asked from this machine.
+    /// For a server on a port, for this machine only.
     pub fn loopback(port: u16) -> Gate {
         Gate {
             port,
@@ -26,7 +26,7 @@ impl Gate {
         }
     }
 
-    /// For a server that is asked under the name or address `host`: whoever has the token may.
+    /// For a server under the name or address `host`, for everyone with the token.
     pub fn open_to(host: &str, port: u16, token: String) -> Gate {
         Gate {
             port,
@@ -35,7 +35,7 @@ impl Gate {
         }
     }
 
-    /// Whether a request may be answered, but for its token.
+    /// Whether a request may be answered, apart from its token.
     ///
     /// # Errors
     /// With the status and the reason.
@@ -64,7 +64,7 @@ impl Gate {
         if path != "/" && site.is_some_and(|site| !["same-origin", "none"].contains(&site)) {
             return Err((StatusCode::FORBIDDEN, "the request comes from another site"));
         }
-        // What is not JSON is what a form of another page could send.
+        // A form of another page could send anything but JSON.
         let json = || {
             let kind = headers
                 .get("content-type")
@@ -85,7 +85,7 @@ impl Gate {
     /// `localhost:6060` and the like.
     fn is_ours(&self, host: &str) -> bool {
         let name = match host.rsplit_once(':') {
-            // Not inside of an address with colons.
+            // Not inside an IPv6 address.
             Some((name, port)) if !port.ends_with(']') => match port == self.port.to_string() {
                 true => name,
                 false => return false,
@@ -123,7 +123,7 @@ impl Gate {
             .any(|shown| same(shown, token))
     }
 
-    /// The cookie for whoever has come with the token in the address: `?token=…`.
+    /// The cookie for callers that have come with the token in the address: `?token=…`.
     pub fn cookie(&self, query: &str) -> Option<String> {
         let token = self.token.as_ref()?;
         let shown = query

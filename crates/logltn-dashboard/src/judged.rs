@@ -7,7 +7,7 @@ use logltn_learn::metrics::{Scores, average_precision, roc_auc};
 use logltn_learn::{Answered, Compared, largest};
 use serde_json::{Value, json};
 
-/// More points of a curve or a cloud than these show nothing more.
+/// More points of a curve or a cloud would not show more.
 const MOST_POINTS: usize = 2_000;
 const MOST_CURVE: usize = 200;
 /// More classes than these have no curve each.
@@ -29,7 +29,7 @@ pub fn document(answered: &Answered, names: &[String]) -> Value {
             let picked: Vec<usize> = rows.iter().map(|row| largest(row)).collect();
             let sure: Vec<f64> = rows.iter().zip(&picked).map(|(row, k)| row[*k]).collect();
             let right: Vec<bool> = picked.iter().zip(known).map(|(a, b)| a == b).collect();
-            // Of two classes the curve of one says all.
+            // With two classes one curve is enough.
             let shown = match classes {
                 2 => 1..2,
                 n => 0..(*n).min(MOST_CLASSES),
@@ -102,7 +102,7 @@ fn curves(name: &str, scores: &[f64], positive: &[bool]) -> Option<Value> {
         roc.push((alarms / others, hits / all));
         recalled.push((hits / all, hits / (hits + alarms)));
     }
-    // With no row called true there is no precision: the curve begins with that of the first.
+    // Without a row predicted true there is no precision: the curve begins with the first row's.
     recalled.insert(0, (0.0, recalled[0].1));
     Some(json!({
         "class": name,
@@ -126,7 +126,7 @@ fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Of ten stretches of truth: how true it was said to be on the average, how often it was, and of how many rows.
+/// For ten ranges of truth: the mean prediction, the share that is true, and the number of rows.
 fn calibration(said: &[f64], right: &[bool]) -> Vec<Value> {
     let mut bins = [(0.0, 0usize, 0usize); BINS];
     for (truth, right) in said.iter().zip(right) {

@@ -133,7 +133,7 @@ impl Dashboard {
         &self.url
     }
 
-    /// Answers for ever.
+    /// Serves until the process ends.
     pub fn serve(self) {
         self.runtime
             .block_on(server::serve(self.listener, self.served))

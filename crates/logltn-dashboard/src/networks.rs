@@ -1,4 +1,4 @@
-//! What the networks say of the data: classes against labels, and points in the plane.
+//! The networks' predictions on the data: classes against labels, and points in the plane.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::judged::{self, confusion, rounded};
 use crate::questions::Run;
 use crate::violated::Predict;
 
-/// More individuals than these are not gone through while somebody waits.
+/// With more individuals than this the page would wait too long.
 const MOST_INDIVIDUALS: usize = 200_000;
 /// More points than these are a blot: every second is shown, or every third. More dimensions take longer than they are
 /// worth.
@@ -29,7 +29,7 @@ const MOST_DIMENSIONS: usize = 256;
 /// If the run has no weights yet, or its data cannot be read.
 pub fn of_run(run: &Run<'_>) -> Result<Vec<Value>, Diagnostics> {
     let (knowledge, mut model, mut measures) = run.model()?;
-    // What cannot be asked has nothing to say.
+    // Skips what cannot be evaluated.
     let answered = measures
         .answered(&knowledge, &mut model)
         .unwrap_or_default();
@@ -115,7 +115,7 @@ struct Labelled {
     whence: String,
 }
 
-/// Those that the manifest knows: by the labels of the sort, else by the rows of the first metric of the predicate that has
+/// Those known to the manifest: by the labels of the sort, otherwise by the rows of the predicate's first metric that has
 /// some.
 fn labelled(
     project: &Project,
@@ -159,7 +159,7 @@ fn labelled(
         let places: Vec<Option<usize>> = (arguments.iter())
             .map(|name| rows.columns().iter().position(|column| column == name))
             .collect();
-        // Rows with a truth of their own may say what is false.
+        // Rows with their own truth may say what is false.
         let [Some(of), Some(is)] = places[..] else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! The folder of all runs: nothing outside of it is opened.
+//! The folder of all runs: nothing outside it is opened.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -36,10 +36,10 @@ pub struct Place {
 }
 
 impl Place {
-    /// Takes a folder.
+    /// Opens a folder.
     ///
     /// # Errors
-    /// If it is none.
+    /// If it is not a folder.
     pub fn new(dir: &Path) -> Result<Place, Diagnostic> {
         let shown = dir.display();
         let root = fs::canonicalize(dir).map_err(|error| match error.kind() {

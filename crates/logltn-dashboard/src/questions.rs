@@ -36,7 +36,7 @@ impl Run<'_> {
         let info = run.info()?;
         let (manifest, _) = Manifest::read(run.file("manifest.toml"))?;
         if !info.is_noted("manifest.toml", manifest.source.text().as_bytes()) {
-            let what = "the run's manifest is not as `logltn train` wrote it";
+            let what = "the run's manifest was changed after `logltn train` wrote it";
             return Err(Diagnostic::error(Code::RunDamaged, what)
                 .help("restore the file, or train again")
                 .into());
@@ -58,7 +58,7 @@ impl Run<'_> {
         let knowledge = self.project.knowledge()?;
         let mut model = Model::new(&knowledge, 0)?;
         for predicate in &knowledge.theory().predicates {
-            // What cannot be asked has nothing to say.
+            // Skips what cannot be evaluated.
             if let Ok(asked) = Asked::new(&knowledge, &predicate.name) {
                 let _ = asked.prepare(&knowledge, &mut model);
             }
@@ -96,7 +96,7 @@ impl Run<'_> {
             .collect())
     }
 
-    /// How true a formula is, or of whom.
+    /// How true a formula is, or which bindings satisfy it.
     ///
     /// # Errors
     /// With the mistakes in it, each with its place.

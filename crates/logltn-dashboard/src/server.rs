@@ -1,7 +1,7 @@
 //! The server: few connections, small requests, short waits.
 //!
-//! hyper is taken for its bounds: of the smaller servers that are well kept, tiny_http reads headers of any length, waits for
-//! them for ever, and starts a thread for every connection.
+//! hyper was chosen for its limits: tiny_http, the best maintained of the smaller servers, reads headers of any length, waits
+//! for them without limit, and starts a thread for every connection.
 
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ const ARRIVAL: Duration = Duration::from_secs(10);
 /// How many questions may wait for the one that is being answered: each may load a project.
 const MOST_QUESTIONS: usize = 4;
 
-/// What allows nothing that does not come from here, and no other page to look in.
+/// The policy allows nothing from elsewhere, and no other page to frame this one.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -62,7 +62,7 @@ pub struct Served {
 }
 
 impl Served {
-    /// What the gate lets through is answered about the runs in a place.
+    /// Answers requests that pass the gate, about the runs in a folder.
     pub fn new(place: Place, gate: Gate, watched: Arc<Watched>) -> Served {
         Served {
             place,
@@ -78,7 +78,7 @@ impl Served {
     }
 }
 
-/// Serves for ever.
+/// Serves until the process ends.
 pub async fn serve(listener: TcpListener, served: Arc<Served>) {
     let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {
@@ -202,7 +202,7 @@ async fn respond(
         && let Some(cookie) = served.gate.cookie(query)
         && let Ok(cookie) = HeaderValue::from_str(&cookie)
     {
-        // Onwards to an address without the token, so that it stays in no history.
+        // Redirects to an address without the token, so that the history does not keep it.
         let mut response = respond_with(StatusCode::SEE_OTHER, "text/plain", Bytes::new());
         response.headers_mut().insert("set-cookie", cookie);
         let here = HeaderValue::from_static("/");
@@ -316,7 +316,7 @@ async fn ask(
     let turn = Arc::clone(&served.asking).acquire_owned().await;
     let (served, name) = (Arc::clone(served), name.to_string());
     let found = blocking(move || {
-        // Until it is answered, also to somebody who has gone.
+        // Holds its place until the answer is computed, even if the client has gone.
         let _turn = (waiting, turn);
         let folder = folder(&served, &name)?;
         let run = Run::load(&folder, served.place.root()).map_err(wrong)?;
@@ -329,10 +329,15 @@ async fn question(body: Incoming) -> Result<Question, Refused> {
     let too_long = || refused(StatusCode::PAYLOAD_TOO_LARGE, "the question is too long");
     let bytes = timeout(ARRIVAL, Limited::new(body, LONGEST_BODY).collect()).await;
     let bytes = bytes
-        .map_err(|_| refused(StatusCode::REQUEST_TIMEOUT, "the question has not arrived"))?
+        .map_err(|_| {
+            refused(
+                StatusCode::REQUEST_TIMEOUT,
+                "the question did not arrive in time",
+            )
+        })?
         .map_err(|_| too_long())?;
     serde_json::from_slice(&bytes.to_bytes())
-        .map_err(|error| refused(StatusCode::BAD_REQUEST, &format!("no question: {error}")))
+        .map_err(|error| refused(StatusCode::BAD_REQUEST, &format!("not a question: {error}")))
 }
 
 async fn events(served: &Arc<Served>) -> Result<Response<Answer>, Refused> {
@@ -348,11 +353,11 @@ async fn events(served: &Arc<Served>) -> Result<Response<Answer>, Refused> {
     Ok(response)
 }
 
-/// Away from the thread that serves.
+/// Not on the thread that serves.
 async fn blocking(
     work: impl FnOnce() -> Result<Value, Refused> + Send + 'static,
 ) -> Result<Value, Refused> {
-    let failed = |_| refused(StatusCode::INTERNAL_SERVER_ERROR, "the server has failed");
+    let failed = |_| refused(StatusCode::INTERNAL_SERVER_ERROR, "the server failed");
     tokio::task::spawn_blocking(work).await.map_err(failed)?
 }
 

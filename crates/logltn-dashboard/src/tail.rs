@@ -1,4 +1,4 @@
-//! The end of a run's records, which says where the run stands.
+//! The end of a run's records, which says where the run is.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -12,7 +12,7 @@ const LARGEST: u64 = 64 << 20;
 /// How far back metrics are looked for, which most steps do not have.
 const METRICS_WITHIN: u64 = 4 << 20;
 
-/// Takes over what the last records say, and gives the mean time of a step in seconds.
+/// Reads the last records, and returns the mean time of a step in seconds.
 ///
 /// A record that is damaged, or not yet written to its end, is left out: the list shows what is known.
 pub fn see_end(run: &mut ListedRun, file: &mut File, length: u64) -> io::Result<Option<f64>> {

@@ -5,7 +5,7 @@ use logltn::{Bound, Explanation, Semantics, Space, Violation, Witness};
 use logltn_learn::{KnowledgeBase, largest};
 use logltn_report::{Culprits, Picture, Violated, features_png};
 
-/// What a predicate's network says of individuals: a number for each class of each, if it says something.
+/// The outputs of a predicate's network: a number for each class of each individual, if there are any.
 pub type Predict<'a> = &'a mut dyn FnMut(PredicateId, &[u32]) -> Option<Vec<f32>>;
 
 /// An explanation in words and pictures.
@@ -26,7 +26,7 @@ pub fn violated(
     }
 }
 
-/// A truth that is a log; none that has no digits.
+/// A truth that is a log; `None` if it is not finite.
 pub fn log(semantics: &Semantics, truth: f64) -> Option<f64> {
     (semantics.sat_is_log() && truth.is_finite()).then_some(truth)
 }
@@ -79,7 +79,7 @@ fn picture(
     let png = features_png(&field.shape, &field.individual(index as usize)?)?;
     let mut title = format!("{} = {}", bound.variable, bound.to);
     let theory = knowledge.theory();
-    // What gives one of several classes to the individuals of this sort.
+    // The predicate that gives one of several classes to the individuals of this sort.
     let classifiers: Vec<(PredicateId, &str, SortId)> = (theory.predicates.iter().enumerate())
         .filter(|(i, _)| knowledge.outputs[*i].per_class)
         .filter_map(|(i, predicate)| match predicate.arguments[..] {

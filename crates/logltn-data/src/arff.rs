@@ -20,7 +20,7 @@ impl Arff {
     /// Reads a file, compressed by gzip or not.
     ///
     /// # Errors
-    /// If it cannot be read, or with the lines that are no ARFF.
+    /// If it cannot be read, or with the lines that are not ARFF.
     pub fn read(path: &Path) -> Result<Arff, Diagnostics> {
         let name = path.display().to_string();
         let bytes = unpacked(read_bytes(path)?, &name)?;
@@ -39,7 +39,7 @@ impl Arff {
     /// ```
     ///
     /// # Errors
-    /// With the lines that are no ARFF.
+    /// With the lines that are not ARFF.
     pub fn parse(text: &str, name: &str) -> Result<Arff, Diagnostics> {
         let mut out = Arff {
             attributes: Vec::new(),
@@ -89,7 +89,7 @@ impl Arff {
     /// The numbers of an attribute; none where they are missing. Mistakes call the file `name`.
     ///
     /// # Errors
-    /// With the first cell that is no finite number.
+    /// With the first cell that is not a finite number.
     pub fn numbers(&self, attribute: usize, name: &str) -> Result<Vec<Option<f64>>, Diagnostics> {
         let cells = self
             .rows

@@ -236,7 +236,7 @@ impl CsvFile {
                         row
                     ),
                 )
-                .help("every individual needs a name of its own")
+                .help("the names of individuals must differ")
             });
         }
         problems.finish(())?;
@@ -256,7 +256,7 @@ impl CsvFile {
         problems.finish(array)
     }
 
-    /// Reads a file of numbers; what is wrong with its rows and with its cells is said in one go.
+    /// Reads a file of numbers; what is wrong with its rows and with its cells is reported together.
     pub fn parse_matrix(bytes: &[u8], name: &str) -> Result<(CsvFile, Array), Diagnostics> {
         let mut problems = Problems::new();
         let read = CsvFile::parse_as_far_as_possible(bytes, name, &mut problems).map(|file| {
@@ -340,8 +340,7 @@ impl CsvFile {
         }
     }
 
-    /// A file of numbers may well have the header `0,1,2`, so this is no error; but where something
-    /// else is wrong, a forgotten header line may be why.
+    /// A file of numbers may well have the header `0,1,2`, so this is not an error; but if something else is wrong, a forgotten header line may be why.
     fn header_is_numbers(&self) -> bool {
         self.columns.iter().all(|c| c.parse::<f64>().is_ok())
     }
@@ -360,7 +359,7 @@ impl CsvFile {
             problems.push(|| {
                 let (name, first, second) = (&self.name, first + 1, i + 1);
                 let what = if column.is_empty() {
-                    format!("columns {first} and {second} have no name; only one may have none")
+                    format!("columns {first} and {second} have no name; only one column may be without one")
                 } else {
                     format!(
                         "columns {first} and {second} are both named {}",
@@ -371,7 +370,7 @@ impl CsvFile {
                     Code::DuplicateName,
                     format!("{name}, header (line {line}): {what}"),
                 )
-                .help("give every column a name of its own")
+                .help("give every column a different name")
             });
         }
     }

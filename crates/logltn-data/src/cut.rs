@@ -1,5 +1,4 @@
-//! What is said when a file that is read where it is ends sooner than it did: because somebody cut it, or its disk or network
-//! is gone. The operating system then sends SIGBUS, which would end the program without a word.
+//! Reports a memory-mapped file that becomes shorter while in use, because it was truncated or its disk or network is gone. The operating system then sends SIGBUS, which would end the program without a message.
 
 #[cfg(target_os = "linux")]
 pub use linux::say_what_was_cut;
@@ -40,7 +39,7 @@ mod linux {
     static NEWEST: AtomicPtr<File> = AtomicPtr::new(null_mut());
     static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
-    /// As long as this lives, a file is one of those that are looked for.
+    /// Registers a file while this exists.
     pub(in super::super) struct Watched(&'static AtomicUsize);
 
     impl Drop for Watched {
@@ -49,7 +48,7 @@ mod linux {
         }
     }
 
-    /// From now on it is known what file these bytes are.
+    /// Registers the file behind these bytes.
     pub(in super::super) fn watch(bytes: &[u8], path: &Path) -> Watched {
         let path = path.display().to_string();
         let file = Box::into_raw(Box::new(File {
@@ -77,8 +76,8 @@ mod linux {
         Watched(unsafe { &(*file).length })
     }
 
-    /// Has the program end with a message and status 1 when a large file that it reads where it is was cut short. What else
-    /// sends the signal does what it did before.
+    /// Makes the program end with a message and status 1 when a memory-mapped file is cut short. Other causes of the signal
+    /// keep their effect.
     pub fn say_what_was_cut() {
         BEFORE.get_or_init(|| {
             let mut before = MaybeUninit::<libc::sigaction>::zeroed();

@@ -1,4 +1,4 @@
-//! Opening files, and saying why it did not work.
+//! Opening files, with errors that say why it failed.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -46,8 +46,7 @@ pub(super) fn read_or_map(path: &Path) -> Result<Contents, Diagnostics> {
 
 /// All bytes of a file.
 ///
-/// A file that is not there is often a slip in its name, so the error names the nearest one in that
-/// folder.
+/// A missing file is often a typing error, so the error suggests the nearest name in that folder.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Diagnostics> {
     if path.is_dir() {
         return fatal(
@@ -83,7 +82,7 @@ pub(super) fn ask(bytes: u128, what: impl Fn() -> String) -> Result<(), Diagnost
     })
 }
 
-/// What a path leads to, if it is there and neither a file nor a folder: from a pipe one would wait for ever, and a
+/// What a path leads to, if it is there and neither a file nor a folder: reading a pipe may never return, and a
 /// device may have no end.
 ///
 /// ```

@@ -13,7 +13,7 @@ use super::file::read_bytes;
 use super::problems::fatal;
 use super::sniff;
 
-/// Memory for unpacked bytes is taken in steps of at most so many: the header's word may be wrong.
+/// Memory for unpacked bytes is taken in steps of at most this size, since the header may be wrong.
 const LARGEST_STEP: usize = 1 << 26;
 
 const GZIP_MAGIC: &[u8] = b"\x1f\x8b";

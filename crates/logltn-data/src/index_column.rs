@@ -11,13 +11,13 @@ use super::records::Records;
 
 /// With fewer rows, a column that counts them is as likely one of truth values.
 const ROWS_TO_COUNT: usize = 3;
-/// A header that is longer has no index that anybody reads about.
+/// Longer headers are not examined.
 const LONGEST_HEADER: u64 = 1 << 20;
 /// How many of the other columns are named.
 const NAMED: usize = 6;
 
 /// A warning if the first column of a CSV file looks like the index of a data frame: it has no name, or it counts the
-/// rows. `array` is what was read from it, all columns as numbers. A single column is never meant.
+/// rows. `array` is what was read from it, all columns as numbers. A single column is never an index.
 ///
 /// ```
 /// use logltn_data::{index_column, read_fields};
@@ -59,14 +59,14 @@ pub fn index_column(path: &Path, array: &Array) -> Option<Diagnostic> {
     let file = path.display();
     let message = match (unnamed, start) {
         (true, _) if first.is_empty() => {
-            format!("{file}, header (line 1): column 1 has no name, and is taken for a feature")
+            format!("{file}, header (line 1): column 1 has no name and is read as a feature")
         }
         (true, _) => format!(
-            "{file}, header (line 1): column 1 is {}, and is taken for a feature",
+            "{file}, header (line 1): column 1 is {}, and is read as a feature",
             shown(first)
         ),
         (false, Some(start)) if rows >= ROWS_TO_COUNT => format!(
-            "{file}: column {} counts the rows, from {start} to {}, and is taken for a feature",
+            "{file}: column {} counts the rows, from {start} to {}, and is read as a feature",
             shown(first),
             start + rows as f64 - 1.0
         ),
@@ -83,8 +83,8 @@ pub fn index_column(path: &Path, array: &Array) -> Option<Diagnostic> {
         Diagnostic::warning(Code::IndexColumn, message)
             .note("it looks like the index of a data frame, which says nothing about an individual")
             .help(format!(
-                "leave it out of the file (in pandas: `to_csv(…, index=False)`), or choose the others: \
-                 `features = {{ file = {name:?}, columns = [{}] }}`; a column that is chosen is not asked about",
+                "remove it from the file (in pandas: `to_csv(…, index=False)`), or list the others: \
+                 `features = {{ file = {name:?}, columns = [{}] }}`; a column that is listed gets no warning",
                 others.join(", ")
             )),
     )
@@ -100,7 +100,7 @@ fn no_header(path: &Path, names: &[String]) -> Option<Diagnostic> {
         return None;
     }
     let message = format!(
-        "{}, header (line 1): it holds numbers only, and is not taken for an individual",
+        "{}, header (line 1): it holds only numbers and is not read as an individual",
         path.display()
     );
     Some(
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn an_index_is_pointed_out() {
         for index in ["", "\"\"", "Unnamed: 0"] {
-            assert!(said(&format!("{index},a\n7,1\n9,2\n")).contains("taken for a feature"));
+            assert!(said(&format!("{index},a\n7,1\n9,2\n")).contains("read as a feature"));
         }
         let counting = said("id,a\n1,5\n2,5\n3,5\n4,5\n5,5\n");
         assert!(
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn other_columns_are_not() {
-        // One column that counts is what the file is about.
+        // A single column that counts is data, not an index.
         assert_eq!(said("n\n0\n1\n2\n3\n4\n5\n"), "");
         assert_eq!(said("a,b\n0,1\n1,0\n"), "");
         assert_eq!(said("a,b\n0,1\n1,0\n2,2\n3,1\n5,1\n"), "");

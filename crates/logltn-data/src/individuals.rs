@@ -71,7 +71,7 @@ pub fn parse_individuals(
                         shown(label)
                     ),
                 )
-                .help("every individual needs a label of its own: remove one of the lines")
+                .help("labels must differ: remove one of the lines")
             }),
         }
     }
@@ -104,7 +104,7 @@ pub fn header_among_individuals(
         return None;
     }
     let what = format!(
-        "{name}, line 1: {} is taken for an individual of sort `{sort_name}`",
+        "{name}, line 1: {} is read as an individual of sort `{sort_name}`",
         shown(first)
     );
     Some(

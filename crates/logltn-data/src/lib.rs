@@ -154,7 +154,7 @@ impl Format {
             ))
             .help("unpack it with `gunzip`")),
             (None, None) => Err(Diagnostic::error(Code::UnknownFormat, format!(
-                "{name}: the name does not tell the format of the file"
+                "{name}: unknown file extension"
             ))
             .note(
                 "the formats are `.csv`, `.npy`, `.npz`, `.safetensors`, `.idx`, and `.idx.gz`, `.gz`, \

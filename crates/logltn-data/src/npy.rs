@@ -126,7 +126,7 @@ impl Wrong {
             Wrong::Structured => Diagnostic::error(Code::UnsupportedElements, format!(
                 "{place}: expected an array of numbers, found a structured array (named columns)"
             ))
-            .help("save each column as an array of its own, with `numpy.savez`"),
+            .help("save each column as a separate array, with `numpy.savez`"),
             Wrong::Element(descr) => Diagnostic::error(Code::UnsupportedElements, format!(
                 "{place}: elements of type {} ({}) cannot be read",
                 shown(&descr),

@@ -11,7 +11,7 @@ use crate::csv::CsvFile;
 use crate::date::DateForm;
 use crate::problems::{Problems, counted, shown};
 
-/// The most categories of a column that have a number of their own; the rarer ones share one.
+/// The most categories of a column that have their own number; the rarer ones share one.
 const MOST_CATEGORIES: usize = 100;
 /// How many names a message lists.
 const MOST_LISTED: usize = 5;
@@ -76,8 +76,8 @@ fn is_missing_number(cell: &str) -> bool {
     is_missing(cell) || cell == "None"
 }
 
-/// The first row of a column whose cell is no number, or no date, where nearly all others are: a word for what is missing,
-/// perhaps, or a slip. None where the column is of one kind.
+/// The first row of a column whose cell is not a number, or no date, where nearly all others are: a word for what is
+/// missing, perhaps, or a slip. None where the column is of one kind.
 ///
 /// ```
 /// use logltn_data::{CsvFile, odd_among_numbers};
@@ -103,13 +103,15 @@ pub fn odd_among_numbers(file: &CsvFile, column: usize) -> Option<(usize, &'stat
 pub fn mixed_column(file: &CsvFile, column: usize) -> Option<Diagnostic> {
     let (row, others) = odd_among_numbers(file, column)?;
     let what = format!(
-        "{}: {} among {others}: the column is taken for categories",
+        "{}: {} among {others}: the column is read as categories",
         file.place(row, column),
         shown(file.cell(row, column))
     );
-    Some(Diagnostic::warning(Code::MixedColumn, what).help(
-        "where this says that nothing is known, leave the cell empty; otherwise write it as the others",
-    ))
+    Some(
+        Diagnostic::warning(Code::MixedColumn, what).help(
+            "if the value is missing, leave the cell empty; otherwise write it like the others",
+        ),
+    )
 }
 
 /// How the columns of a file become numbers, found on the rows that are learnt from and kept with what was learnt: numbers
@@ -271,7 +273,7 @@ impl Preparation {
             warnings.push(Diagnostic::warning(
                 Code::ColumnNotRead,
                 format!(
-                    "{}: {} not there when the columns were prepared, and {} not read",
+                    "{}: {} not there when the columns were prepared, and {} ignored",
                     file.name(),
                     listed("column", &unknown, "was", "were"),
                     if unknown.len() == 1 { "is" } else { "are" }
@@ -423,7 +425,7 @@ impl Column {
             warnings.push(Diagnostic::warning(
                 Code::NewCategory,
                 format!(
-                    "{}, column {}: {} {are} in {}; to the networks {none}",
+                    "{}, column {}: {} {are} in {}; for the networks {none}",
                     file.name(),
                     shown(&self.name),
                     quoted(&new, seen.len()),
@@ -444,7 +446,7 @@ impl Column {
 
 fn never_missing(file: &CsvFile, column: &str, cells: usize, taken: &str) -> Diagnostic {
     let what = format!(
-        "{}, column {}: {} missing, but none was when the columns were prepared: read as {taken}",
+        "{}, column {}: {} missing, but none was missing when the columns were prepared: read as {taken}",
         file.name(),
         shown(column),
         if cells == 1 {
@@ -553,7 +555,7 @@ fn scale(
 fn says_nothing(file: &CsvFile, column: usize) -> Diagnostic {
     let name = &file.columns()[column];
     let what = format!(
-        "{}: column {} is missing in every row that is learnt from",
+        "{}: column {} has no value in any training row",
         file.name(),
         shown(name)
     );
@@ -594,7 +596,7 @@ fn date_form(
         Some((form, another)) => {
             if another && !cells.is_empty() {
                 let what = format!(
-                    "{}: the dates of column {} can be read with the month or the day first, as {}; they are taken for {}",
+                    "{}: the dates of column {} are ambiguous (month or day first), such as {}; they are read as {}",
                     file.name(),
                     shown(&file.columns()[column]),
                     shown(cells[0]),

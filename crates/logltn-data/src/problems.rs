@@ -1,4 +1,4 @@
-//! How the readers word what is wrong with a file, and how much of it they say.
+//! How readers report problems of a file, and how many of them.
 
 use logltn_diagnostics::{Diagnostic, Diagnostics};
 

@@ -159,7 +159,7 @@ fn tensors(header: &[u8], name: &str) -> Result<BTreeMap<String, Entry>, Diagnos
     problems.finish(tensors)
 }
 
-/// The pairs of a JSON object as they stand there. A map would keep the last of two with one key without a word.
+/// The pairs of a JSON object as they stand there. A map would silently keep the last of two equal keys.
 struct Pairs<T>(Vec<(String, T)>);
 
 impl<T> Pairs<T> {
@@ -282,8 +282,8 @@ impl Entry {
     }
 }
 
-/// The tensors must lie side by side and fill the file, as the format demands: otherwise there is
-/// something in the file that nobody looks at.
+/// The tensors must lie side by side and fill the file, as the format demands: otherwise part of the file would go
+/// unread.
 fn check_cover(
     tensors: &BTreeMap<String, Entry>,
     length: usize,

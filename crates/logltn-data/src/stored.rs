@@ -13,10 +13,10 @@ use memmap2::Mmap;
 use super::cut::{Watched, watch};
 use super::problems::fatal;
 
-/// From so many bytes on, a file is read where it is.
+/// Files of at least this many bytes are memory-mapped.
 pub(super) const MAPPED_FROM: u64 = 1 << 28;
 
-/// Numbers that were read, or that are read from their file when they are looked at: a slice of them in all but name.
+/// Numbers in memory, or mapped from their file and read on access. Dereferences to a slice.
 ///
 /// The file of the latter must stay as it is. If it is cut off, reading ends the program (`cut.rs`).
 pub struct Stored<T: Plain>(Place<T>);
@@ -35,7 +35,7 @@ struct InFile<T> {
     of: PhantomData<T>,
 }
 
-/// Numbers that any bytes are, one after the other.
+/// Numbers for which any bytes are valid.
 pub trait Plain: Copy + PartialEq + fmt::Debug + Send + Sync + sealed::Sealed + 'static {}
 
 mod sealed {
@@ -51,7 +51,7 @@ impl Plain for f64 {}
 
 /// A file as memory.
 pub(super) struct Mapped {
-    // First, so that it ends first.
+    // Declared first, so that it is dropped first.
     _watched: Watched,
     map: Mmap,
 }
@@ -81,7 +81,7 @@ impl Mapped {
 }
 
 impl<T: Plain> Stored<T> {
-    /// The numbers that stand in a file, if they can be read as they are: the machine must have the bytes of a number in the
+    /// The numbers that are in a file, if they can be read as they are: the machine must have the bytes of a number in the
     /// same order, and begin them at the same places.
     pub(super) fn mapped(map: &Arc<Mapped>, bytes: &[u8]) -> Option<Stored<T>> {
         let start = bytes.as_ptr().addr().checked_sub(map.map.as_ptr().addr())?;

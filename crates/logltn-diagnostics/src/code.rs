@@ -1,7 +1,7 @@
 //! The kinds of mistakes, by which programs tell diagnostics apart.
 //!
 //! A code names what is wrong, not where it was found: the same code may come from a theory, a manifest or a
-//! call. Messages may be worded anew; codes stay.
+//! call. Messages may change; codes stay.
 
 use std::fmt;
 
@@ -45,7 +45,7 @@ macro_rules! codes {
                 }
             }
 
-            /// What it is about: the part of the list that it stands in.
+            /// Its topic: the part of the list that it is in.
             pub fn section(self) -> &'static str {
                 match self {
                     $($(Code::$code => $section,)*)*
@@ -126,7 +126,7 @@ codes! {
         "A reserved word is used as a name.",
         Error, theory("predicate forall()\n");
     MalformedNumber = "malformed-number":
-        "A number is expected, and something else is written.",
+        "A number is expected, but something else is written.",
         Error, theory("sort Digit = 0..9th\n");
     MalformedLabel = "malformed-label":
         "A label in quotes is empty, is not closed on its line, or has a character that it cannot have.",
@@ -157,7 +157,7 @@ codes! {
 
 "Names" {
     DuplicateName = "duplicate-name":
-        "Two things that need names of their own have the same one.",
+        "Two things have the same name, but their names must differ.",
         Error, theory("sort Point\nsort Point\n");
     ShadowedName = "shadowed-name":
         "A variable is given the name of another one, or of a label, a constant or a param.",
@@ -225,7 +225,7 @@ codes! {
             phases = [{ steps = 10, axioms = ["smoe"] }]
             "#);
     UnknownVariable = "unknown-variable":
-        "A name is unknown here: it is no variable in scope, no declaration and no argument.",
+        "A name is unknown here: it is not a variable in scope, a declaration or an argument.",
         Error, theory("
             sort Point
             predicate good(Point)
@@ -410,7 +410,7 @@ codes! {
             axiom all: forall n: Number. even(n)
             ");
     TooHard = "too-hard":
-        "The exact probability of an event, or worlds that keep all laws, would take more time or memory than is allowed.",
+        "The exact probability of an event, or of worlds that satisfy all laws, would take more time or memory than is allowed.",
         Error, run!("check m.toml", "m.toml": br#"
             theory = "theory.ltn"
             semantics = "probability"
@@ -425,7 +425,7 @@ codes! {
             axiom two: exists x, y: Point where x < y. good(x) and good(y)
             ");
     Contradiction = "contradiction":
-        "No world keeps all laws, the axioms with `hard = true`.",
+        "No world satisfies all laws (the axioms with `hard = true`).",
         Error, run!("check m.toml", "m.toml": br#"
             theory = "theory.ltn"
             semantics = "probability"
@@ -753,7 +753,7 @@ codes! {
             steps = 3
             "#);
     EmptyColumn = "empty-column":
-        "A column of features is missing in every row that is learnt from.",
+        "A column of features has no value in any training row.",
         Warning, run!("check m.toml", "points.csv": b"a,b\n0,\n2,\n1,\n", "m.toml": br#"
             theory = "theory.ltn"
             [sorts]
@@ -764,7 +764,7 @@ codes! {
             steps = 3
             "#);
     MalformedDate = "malformed-date":
-        "A date is expected, and something else is written.",
+        "A date is expected, but something else is written.",
         Error, run!("check m.toml", "points.csv": b"a,born\n0,1990-05-01\n2,1991-02-30\n1,1992-01-01\n", "m.toml": br#"
             theory = "theory.ltn"
             [sorts]
@@ -786,7 +786,7 @@ codes! {
             steps = 3
             "#);
     MixedColumn = "mixed-column":
-        "A column holds numbers or dates, and here and there something else: it is taken for categories.",
+        "A column holds numbers or dates and sometimes something else, so it is read as categories.",
         Warning, run!("check m.toml", "points.csv": b"a,age\n0,31\n2,40\n1,22\n5,unknown\n4,51\n", "m.toml": br#"
             theory = "theory.ltn"
             [sorts]
@@ -813,7 +813,7 @@ codes! {
             good = { network = { mlp = [4] }, output = "sigmoid" }
             "#);
     OtherFile = "other-file":
-        "`column` and `part` are of the file that has the features of the individuals, and another is named.",
+        "`column` and `part` apply to the file with the individuals' features, but another file is named.",
         Error, run!("check m.toml", "others.csv": b"b\n1\n2\n3\n", "theory.ltn": b"
             sort Point
             table some(x: Point, b: Int)
@@ -977,10 +977,10 @@ codes! {
             "#);
     MetricDoesNotFit = "metric-does-not-fit":
         "A metric does not apply to that predicate.",
-        Error, deed("`accuracy` is to be measured, without a column `truth`, of a predicate that does not pick one of several classes.");
+        Error, deed("Measuring `accuracy`, without a column `truth`, for a predicate that does not pick one of several classes.");
     MetricUndefined = "metric-undefined":
         "A metric has no value on these rows.",
-        Error, deed("`roc_auc` is to be measured on rows of which none is false.");
+        Error, deed("Measuring `roc_auc` on rows that are all true.");
 }
 
 "Training" {
@@ -1008,7 +1008,7 @@ codes! {
             "#);
     TrainingHasBegun = "training-has-begun":
         "Something is changed that can be changed only before the first step.",
-        Error, deed("In a program: a predicate gets a network of its own after the first step.");
+        Error, deed("In a program: a predicate gets another network after the first step.");
     TrainingDiverged = "training-diverged":
         "The loss, a truth, a gradient or a network's output is not finite.",
         Error, deed("Training with `learning_rate = 1e30`.");
@@ -1046,7 +1046,7 @@ codes! {
         "After training, a rule's premise is true nowhere, so the rule holds trivially.",
         Warning, deed("Training `forall d: Digit. even(d) -> good(d)` where no digit is even.");
     NothingToChoose = "nothing-to-choose":
-        "An `exists` has nothing to choose from, so that it is false there whatever is learnt.",
+        "An `exists` has nothing to choose from, so it is false whatever is learnt.",
         Warning, deed("In Python: `kb.loss(…, tables={\"sums\": {…, \"n\": [19]}})` for the sum of two digits.");
     SquashedTwice = "squashed-twice":
         "Logits are expected, but the values seem to have been through a sigmoid or a softmax already.",
@@ -1055,13 +1055,13 @@ codes! {
         "A callable has learnable parameters that the knowledge base does not know of.",
         Warning, deed("In Python: `predicates={\"good\": lambda x: nets[0](x)}`, where `nets` is a list.");
     ClassesCollapsed = "classes-collapsed":
-        "A training has ended in which the labels hold and nearly all individuals without a label are of one class.",
+        "After training, the labels hold, but nearly all unlabelled individuals are of one class.",
         Warning, deed("Training `forall (x, y) in links. exists k: Class. class(x, k) and class(y, k)` beside a few labels.");
     NotTrained = "not-trained":
         "A value is requested that is known only after training.",
         Error, run!("eval m.toml");
     NothingToHoldOut = "nothing-to-hold-out":
-        "Advice is asked for, and no axiom gives labels of which some could be held out.",
+        "`advise` needs an axiom that gives labels, to hold some of them out.",
         Error, run!("advise m.toml");
     TooFewRuns = "too-few-runs":
         "There is nothing to compare a run with.",
@@ -1078,7 +1078,7 @@ codes! {
             axiom all: forall x: Point. good(x)
             ");
     LawOfOthers = "law-of-others":
-        "New individuals are asked about, but a law looks into a table or a percentile of the manifest's own.",
+        "New individuals are asked about, but a law uses a table or a percentile of the manifest's own individuals.",
         Error, run!("predict m.toml good --features Point=points.csv", "theory.ltn": b"
             sort Point
             table near(a: Point, b: Point)
@@ -1133,9 +1133,9 @@ codes! {
         Error, run!("mine m.toml");
     CannotPredict = "cannot-predict":
         "A predicate cannot be evaluated on other rows than those of the axioms.",
-        Error, deed("A metric is to be measured of a predicate whose numbers come from the caller's own program.");
+        Error, deed("Measuring a predicate whose numbers come from the caller's own program.");
     WeightsDoNotFit = "weights-do-not-fit":
-        "Stored weights are of other networks.",
+        "Stored weights belong to other networks.",
         Error, run!("
             train m.toml --out run
             eval larger.toml --run run
@@ -1174,7 +1174,7 @@ codes! {
             good = { truth = "good.csv" }
             "#, "good.csv": b"good\n1\n0.5\n1\n");
     LinkInRun = "link-in-run":
-        "A link, a pipe or a device is in the folder of a run, which holds files: nothing is read or written through it.",
+        "The folder of a run contains a link, a pipe or a device; nothing is read or written through it.",
         Error, deed("The `metrics.csv` of a run is replaced by a link to another file, and the run is resumed.");
     CannotListen = "cannot-listen":
         "The dashboard cannot listen at the address: it is in use, or not this machine's.",
@@ -1184,7 +1184,7 @@ codes! {
         Error, run!("eval m.toml --run .");
     RunInUse = "run-in-use":
         "Another process is writing the run.",
-        Error, deed("`logltn train m.toml --out run --resume` is given while the run still goes on.");
+        Error, deed("`logltn train m.toml --out run --resume` is given while the run is still training.");
     RunDiffers = "run-differs":
         "The run was made with another theory, manifest, data or settings.",
         Error, run!("
@@ -1195,7 +1195,7 @@ codes! {
         "A run has no record of what it was trained with, so whether its weights fit cannot be checked.",
         Warning, deed("`logltn eval m.toml --run old` is given a run that an older version made.");
     RunDamaged = "run-damaged":
-        "A file of a run is not as it was written.",
+        "A file of a run was changed after it was written.",
         Error, deed("The `run.json` of a run has lost its end.");
 }
 
@@ -1219,7 +1219,7 @@ codes! {
 
 "The machine" {
     NoThreads = "no-threads":
-        "The system gives no threads.",
+        "The system refuses to start threads.",
         Error, unmakeable("a machine that refuses threads to a test would refuse them to the tests themselves");
     Internal = "internal":
         "Something went wrong that should be impossible: please report it.",

@@ -33,7 +33,7 @@ struct Label {
 /// assert!(text.contains("help: remove one of the two"));
 /// ```
 ///
-/// A program tells mistakes apart by their [`Code`], which stays when messages are worded anew:
+/// A program tells mistakes apart by their [`Code`], which stays when messages change:
 ///
 /// ```
 /// use logltn_diagnostics::{Code, Diagnostic, Diagnostics, Severity};
@@ -125,7 +125,7 @@ impl Diagnostic {
         self
     }
 
-    /// The same as a warning: what is a mistake only for those who go on.
+    /// The same as a warning, where the mistake matters only to later steps.
     ///
     /// ```
     /// use logltn_diagnostics::{Code, Diagnostic};
@@ -137,7 +137,7 @@ impl Diagnostic {
         self
     }
 
-    /// The same under another code: what it is to those who know more of what was going on.
+    /// The same under another code, for callers that know more about the context.
     pub fn with_code(mut self, code: Code) -> Diagnostic {
         self.code = code;
         self

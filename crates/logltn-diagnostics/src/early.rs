@@ -1,4 +1,4 @@
-//! What is worth knowing before long work begins, and of no use after it: whoever can tell people something at once
+//! Warnings worth showing before long work begins and useless after it. A program that can show them at once
 //! [listens](listen).
 //!
 //! ```
@@ -13,17 +13,17 @@ use crate::diagnostic::Diagnostic;
 
 static LISTENER: OnceLock<fn(&Diagnostic)> = OnceLock::new();
 
-/// From now on this is told; the first one stays.
+/// Sets the listener; the first one stays.
 pub fn listen(listener: fn(&Diagnostic)) {
     let _ = LISTENER.set(listener);
 }
 
-/// Whether somebody listens: otherwise nothing need be found out.
+/// Whether there is a listener; without one nothing need be computed.
 pub fn is_heard() -> bool {
     LISTENER.get().is_some()
 }
 
-/// Says it, if somebody listens.
+/// Tells the listener, if there is one.
 pub fn say(warning: &Diagnostic) {
     if let Some(listener) = LISTENER.get() {
         listener(warning);

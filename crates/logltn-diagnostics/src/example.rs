@@ -1,4 +1,4 @@
-//! How each kind of mistake comes about, shown and tried out.
+//! An example of each kind of mistake, which tests run.
 
 use crate::severity::Severity;
 
@@ -26,7 +26,7 @@ pub enum Mistake {
     },
     /// What is done, in words: in a program, or to a run.
     Action(Text),
-    /// Nobody can make it at will, for the reason given, so no test does.
+    /// It cannot be produced at will, for the reason given, so no test does.
     Unmakeable(Text),
 }
 
@@ -60,13 +60,13 @@ pub const SURROUNDINGS: &[(&str, Text)] = &[
     ),
 ];
 
-/// What stands in a file, which need not be text. What begins with a line break is indented like the source code
+/// The contents of a file, which need not be text. What begins with a line break is indented like the source code
 /// around it, and comes without that.
 #[derive(Clone, Copy)]
 pub struct Text(pub(crate) &'static [u8]);
 
 impl Text {
-    /// All of it, as it stands in the file.
+    /// The exact contents of the file.
     pub fn bytes(self) -> Vec<u8> {
         let Some(block) = self.0.strip_prefix(b"\n") else {
             return self.0.to_vec();
@@ -84,7 +84,7 @@ impl Text {
         out
     }
 
-    /// As a person can read it: bytes that are no text are written out, such as `\xff`.
+    /// For people: bytes that are not text are escaped, such as `\xff`.
     pub fn shown(self) -> String {
         let bytes = self.bytes();
         match std::str::from_utf8(&bytes) {

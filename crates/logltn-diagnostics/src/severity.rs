@@ -5,6 +5,6 @@
 pub enum Severity {
     /// The input is wrong; nothing can be run.
     Error,
-    /// The input can be run, but is probably not what was meant.
+    /// The input can be run, but is probably not what was intended.
     Warning,
 }

@@ -1,6 +1,6 @@
 //! "Did you mean": the nearest known name to one that is not known.
 
-/// The candidate nearest to `name`, if it is near enough to be a slip of the fingers.
+/// The candidate nearest to `name`, if it is near enough to be a typing error.
 ///
 /// ```
 /// use logltn_diagnostics::nearest;
@@ -12,14 +12,14 @@
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = name.chars().count();
     if length > 100 {
-        return None; // no slip of the fingers, and the distance is quadratic
+        return None; // not a typing error, and the distance is quadratic
     }
     let allowed = length / 3;
     candidates
         .into_iter()
         .filter(|c| c.len() <= 4 * (length + allowed + 1) && *c != name)
         .map(|c| {
-            // A different case only is the likeliest slip of all.
+            // A difference in case alone is the most likely typing error.
             let distance = if c.to_lowercase() == name.to_lowercase() {
                 0
             } else {

@@ -81,7 +81,7 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
         .flat_map(|x| everybody.clone().flat_map(move |y| [x, y]))
         .collect();
     let truths = learnt.truths("ancestor", &pairs)?;
-    let title = "ancestors that were found (+ wrongly found, - missing)";
+    let title = "ancestors found (+ wrong, - missing)";
     let mut table = Table::new(title, ["of", "ancestors"]);
     for (j, of) in names.iter().enumerate() {
         let one = |(i, name): (usize, &String)| match (

@@ -90,14 +90,14 @@ fn data(sources: &Sources) -> Result<Made, Diagnostics> {
                 [one_of(0, ["B", "O"])?, one_of(1, ["M", "F"])?],
             ));
         }
-        format!("the real ones, of {}", folder.display())
+        format!("the real data, from {}", folder.display())
     } else {
         let mut random = Random::new(0, 3);
         for (kind, (mean, covariance)) in FIGURES.iter().enumerate() {
             let normal = Normal::new(mean, covariance);
             crabs.extend((0..EACH).map(|_| (normal.draw(&mut random), [kind >= 2, kind % 2 == 1])));
         }
-        "a stand-in: 200 crabs drawn from the means and covariances of the real ones".to_string()
+        "a stand-in: 200 crabs drawn from the means and covariances of the real data".to_string()
     };
     let (measures, kinds): (Vec<_>, Vec<_>) = crabs.into_iter().unzip();
     let of = |i: usize| LABELS.into_iter().zip(labels(kinds[i]));

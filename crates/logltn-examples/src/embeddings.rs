@@ -43,7 +43,7 @@ const COUNTRIES: [&str; 20] = [
     "serbia",
 ];
 
-/// A country and those of its neighbours that stand behind it in the list.
+/// A country and those of its neighbours that are behind it in the list.
 const BORDERS: [(&str, &[&str]); 17] = [
     ("portugal", &["spain"]),
     ("spain", &["france"]),

@@ -75,7 +75,7 @@ fn data(sources: &Sources) -> Result<Made, Diagnostics> {
                 flowers.push((row.numbers(0..4)?, species));
             }
         }
-        format!("the real ones, of {}", folder.display())
+        format!("the real data, from {}", folder.display())
     } else {
         let mut random = Random::new(0, 2);
         for (species, (mean, covariance)) in FIGURES.iter().enumerate() {
@@ -83,7 +83,7 @@ fn data(sources: &Sources) -> Result<Made, Diagnostics> {
             flowers.extend((0..EACH).map(|_| (normal.draw(&mut random), species)));
         }
         random.shuffle(&mut flowers);
-        "a stand-in: 150 flowers drawn from the means and covariances of the real ones".to_string()
+        "a stand-in: 150 flowers drawn from the means and covariances of the real data".to_string()
     };
     let (measures, species): (Vec<_>, Vec<_>) = flowers.into_iter().unzip();
     let named = |i: usize| [i.to_string(), SPECIES[species[i]].to_string()];

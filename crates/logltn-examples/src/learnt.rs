@@ -64,7 +64,8 @@ impl Learnt {
         evaluate_run(project, &self.run, &semantics, &last, false)
     }
 
-    /// What a predicate says of rows of individuals, one after the other, as truth degrees: for each row one, or one for each class.
+    /// The value of a predicate for rows of individuals, one after the other, as truth degrees: for each row one, or one for
+    /// each class.
     pub(crate) fn truths(
         &mut self,
         predicate: &str,

@@ -81,12 +81,12 @@ fn data(sources: &Sources) -> Result<Made, Diagnostics> {
         for row in rows(&text, &folder.join("real-estate.csv"), &HEADER)? {
             houses.push(row.numbers(1..8)?);
         }
-        format!("the real ones, of {}", folder.display())
+        format!("the real data, from {}", folder.display())
     } else {
         let mut random = Random::new(0, 6);
         let normal = Normal::new(&MEAN, &COVARIANCE);
         houses.extend((0..HOUSES).map(|_| normal.draw(&mut random)));
-        "a stand-in: 414 houses drawn from the means and covariances of the real ones".to_string()
+        "a stand-in: 414 houses drawn from the means and covariances of the real data".to_string()
     };
     let prices: Vec<f64> = houses.iter_mut().filter_map(Vec::pop).collect();
     let these = |test: bool| {
@@ -118,9 +118,9 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
     let panel = ScatterPanel {
         points: known.into_iter().zip(said).collect(),
         class: vec![0; houses.len()],
-        class_names: vec!["a house that was not shown in training".to_string()],
-        x_label: "price that was paid".to_string(),
-        y_label: "price that was learnt".to_string(),
+        class_names: vec!["house not used in training".to_string()],
+        x_label: "price paid".to_string(),
+        y_label: "price predicted".to_string(),
         ..ScatterPanel::default()
     };
     let path = learnt.picture("prices.png")?;

@@ -14,7 +14,7 @@ use crate::{Example, Made};
 
 pub(crate) const EXAMPLE: Example = Example {
     name: "stories",
-    about: "who is what to whom: rules learnt from stories of two and three steps answer stories of ten (a recursive definition)",
+    about: "kinship: rules learnt from stories of two and three steps answer stories of ten (a recursive definition)",
     theory: THEORY,
     manifest: include_str!("../projects/stories.toml"),
     data,
@@ -271,7 +271,7 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
     })?;
 
     let mut table = Table::new(
-        "stories that are answered right, by their steps; learnt from two and three",
+        "stories answered correctly, by number of steps; trained on two and three",
         ["steps", "right"],
     );
     for (steps, stories) in ASKED {

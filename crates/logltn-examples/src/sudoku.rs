@@ -183,7 +183,7 @@ fn show(learnt: &mut Learnt, shown: &mut Shown, game: Game) -> Result<(), Diagno
     };
     let tests = game.games..game.games + game.test;
     let mut table = Table::new(
-        "Sudokus whose digits, as they were read, obey the rules",
+        "Sudokus whose digits, as read, obey the rules",
         ["", "obey", "of"],
     );
     for (title, these) in [

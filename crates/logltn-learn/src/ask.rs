@@ -13,7 +13,7 @@ use crate::session::Session;
 use crate::slow_work::foretell;
 
 /// What questions are about, and how they are meant. [`Session::query`] and [`Session::explain`] ask a session; this is for
-/// those who fill in the predicates' numbers themselves.
+/// callers that fill in the predicates' numbers themselves.
 ///
 /// ```
 /// use logltn::{Answers, Data, Output, Parameters, Semantics, Source, Theory};
@@ -160,8 +160,8 @@ impl Ask<'_> {
 }
 
 impl Ask<'_> {
-    /// What a definition says of tuples of individuals, given one after the other; without any, of all that there are, the
-    /// last argument changing fastest. Logs in the log semantics and in `prod`.
+    /// The value of a definition for tuples of individuals, given one after the other; without any, of all that there are,
+    /// the last argument changing fastest. Logs in the log semantics and in `prod`.
     ///
     /// # Errors
     /// If there is no such definition or individual, or something is wrong with what it is about.

@@ -148,7 +148,7 @@ pub(crate) fn give(
     // `each` comes before `each[1]` in the order of names.
     for (name, settings) in settings {
         let named = axioms.iter_mut().filter(|a| is_named(&a.name, name));
-        // A family that has no members is known all the same.
+        // A family that has no members is known anyway.
         let known = theory.axioms.iter().any(|axiom| axiom.name == *name);
         if named.map(|axiom| axiom.give(settings)).count() == 0 && !known {
             unknown.push(no_such(name, axioms.iter().map(|a| a.name.as_str())));

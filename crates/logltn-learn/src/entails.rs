@@ -1,7 +1,7 @@
 //! Reasoning by refutation: does every grounding that satisfies the theory satisfy a formula?
 //!
 //! What is learnt is moved by gradients, from several starts, to make the formula false while the theory stays true. A
-//! grounding that does so is a counterexample; that none was found is no proof.
+//! grounding that does so is a counterexample; that none was found is not a proof.
 
 use std::collections::BTreeMap;
 
@@ -228,7 +228,7 @@ impl<'k> Question<'k> {
         Ok(model)
     }
 
-    /// The predicates that have numbers of their own.
+    /// The predicates that have their own numbers.
     fn learnable(&self) -> Vec<&str> {
         let predicates = self.knowledge.theory().predicates.iter();
         predicates

@@ -45,7 +45,7 @@ pub fn entails_exactly(knowledge: &KnowledgeBase, formula: &str) -> Result<Exact
                 true => true,
                 false => {
                     let model = plan(None).and_then(|plan| refute(knowledge, plan));
-                    // Where that is too hard to tell, the formula follows all the same.
+                    // Where that is too hard to tell, the formula follows anyway.
                     !matches!(unless_none(model)?, Found::None)
                 }
             };

@@ -60,7 +60,7 @@ impl Evaluated {
         Ok(evaluated)
     }
 
-    /// An infinite loss, or derivative, is no answer.
+    /// An infinite loss, or derivative, is not an answer.
     ///
     /// # Errors
     /// With the axiom or the predicate whose number is not finite.

@@ -91,7 +91,7 @@ impl Field {
         }
     }
 
-    /// Whether there are no numbers.
+    /// Whether there are not numbers.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

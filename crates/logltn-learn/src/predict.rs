@@ -95,7 +95,7 @@ impl Asked {
             Symbol::Definition => true,
         };
         if !behind {
-            let what = format!("`{name}` cannot be asked: the manifest puts nothing behind it");
+            let what = format!("`{name}` cannot be asked: the manifest does not ground it");
             return Err(Diagnostic::error(Code::CannotPredict, what)
                 .help("only what has a network or numbers can be asked about other rows than those of the axioms")
                 .into());
@@ -141,7 +141,7 @@ impl Asked {
         }
     }
 
-    /// Some rows of a predicate, for questions about worlds; `known` has the numbers that stand in them. None of a function.
+    /// Some rows of a predicate, for questions about worlds; `known` has the numbers that are in them. None of a function.
     pub fn rows_of<'a>(&'a self, rows: &'a [u32], known: &'a [f64]) -> Option<RowsOf<'a>> {
         let (predicate, output) = self.predicate()?;
         Some(RowsOf {

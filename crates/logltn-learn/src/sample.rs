@@ -1,7 +1,7 @@
 //! Which individuals quantifiers see in a step, where it is not all of a sort.
 //!
 //! Who is drawn depends on the seed, the sort and the number of the step, and on nothing else: a training that was interrupted
-//! goes on with the same samples, and there is no state to be kept.
+//! continues with the same samples, and there is no state to be kept.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(crate) struct Samples {
 }
 
 /// The data as training steps see them: quantifiers over the sorts of `samples` look into samples, whose individuals come with each
-/// step, and `axioms` with a sample of their own have some of their bindings. A sample that is as large as its sort is the sort. Of
+/// step, and `axioms` with their own sample have some of their bindings. A sample that is as large as its sort is the sort. Of
 /// [large tables](crate::large_tables::tables) the rows come with each step too.
 ///
 /// # Errors

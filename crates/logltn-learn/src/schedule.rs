@@ -59,7 +59,7 @@ pub enum By {
     Epoch,
 }
 
-/// Where a training stands. All are counted from 0.
+/// Where a training is. All are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// The step that comes next.

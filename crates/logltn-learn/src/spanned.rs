@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use logltn::{Diagnostic, Source, Span};
 
-/// A value and where it stands in a text that is known from elsewhere.
+/// A value and where it is in a text that is known from elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spanned<T> {
     /// The value; `*spanned` reaches it too.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// A tensor's name, its shape, and its numbers in row-major order.
 pub type NamedTensor = (String, Vec<usize>, Vec<f32>);
 
-/// What a training has learnt and where it stands: numbers and facts by name, to be kept wherever the program likes.
+/// What a training has learnt and where it is: numbers and facts by name, to be kept wherever the program likes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     /// Parameters, and what the optimiser remembers of them.

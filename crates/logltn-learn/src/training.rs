@@ -36,7 +36,7 @@ pub struct Training {
     pub seed: u64,
     /// What single axioms, or families, have of their own.
     pub axioms: BTreeMap<String, AxiomSettings>,
-    /// What does not move: predicates, functions, sorts and constants by name, `networks.NAME`.
+    /// What is not trained: predicates, functions, sorts and constants by name, `networks.NAME`.
     pub freeze: Vec<String>,
     /// How many rows of a table each step draws, for those tables of which it is not all.
     pub batches: BTreeMap<String, usize>,

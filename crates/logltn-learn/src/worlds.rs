@@ -240,7 +240,7 @@ pub struct RowsOf<'a> {
     /// What a row has, without the class.
     pub(crate) arguments: &'a [ArgumentSort],
     pub(crate) rows: &'a [u32],
-    /// The numbers that stand in them.
+    /// The numbers that are in them.
     pub(crate) known: &'a [f64],
 }
 

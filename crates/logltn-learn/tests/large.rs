@@ -83,7 +83,7 @@ fn training_and_evaluation_are_the_same() {
     }
 }
 
-/// A resumed training goes on with the same rows.
+/// A resumed training continues with the same rows.
 #[test]
 fn resumed() {
     let large = || session("logltn", |training| training.large_from = 1);

@@ -229,7 +229,7 @@ fn the_state_of_another_training_is_refused() {
         .restore(&plain.state())
         .expect_err("no second moments");
     assert!(
-        errors.to_string().contains("its optimiser is another one"),
+        errors.to_string().contains("its optimiser differs"),
         "{errors}"
     );
 }
@@ -520,7 +520,7 @@ fn rows_that_come_with_the_step_are_as_good_as_those_of_a_table() {
     for (a, b) in truths(&mut streaming).iter().zip(truths(&mut again)) {
         assert!((a - b).abs() < 1e-12);
     }
-    // A state goes on with the same bits, once the rows that make all networks have come.
+    // A state continues with the same bits, once the rows that make all networks have come.
     let mut half = built(session().streamed("t"));
     for columns in [&first, &second, &first] {
         half.stream(&[], [("t", columns.clone())]).expect("rows");

@@ -51,7 +51,7 @@ fn an_undecided_network_finds_all_classes_equally_likely_at_first() {
     assert!(steps[199].sat > steps[0].sat, "it learns all the same");
 }
 
-/// A softmax starts undecided by itself where only guards tell its classes apart, and learns all the same; labels and symmetric
+/// A softmax starts undecided by itself where only guards tell its classes apart, and learns anyway; labels and symmetric
 /// axioms leave it as it was drawn.
 #[test]
 fn the_axioms_decide_whether_a_softmax_starts_undecided() {

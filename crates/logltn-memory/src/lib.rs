@@ -20,7 +20,7 @@ use logltn_diagnostics::{Code, Diagnostic};
 
 /// 0 until it is first asked for.
 static LIMIT: AtomicU64 = AtomicU64::new(0);
-/// What [`Counting`] has given out and not got back.
+/// Bytes that [`Counting`] has allocated and not freed.
 static USED: AtomicU64 = AtomicU64::new(0);
 static PEAK: AtomicU64 = AtomicU64::new(0);
 /// What is being done, for the message if memory ends in the middle of it.
@@ -62,10 +62,10 @@ pub fn left() -> u64 {
     limit().saturating_sub(used())
 }
 
-/// Whether so many bytes more may be taken. Nothing is set aside: ask before taking them.
+/// Whether this many more bytes may be taken. Nothing is reserved: ask before taking them.
 ///
 /// # Errors
-/// If they may not.
+/// If that is too much.
 pub fn ask(bytes: u128) -> Result<(), TooMuch> {
     match bytes > u128::from(left()) {
         true => Err(TooMuch { asked: bytes }),
@@ -73,12 +73,12 @@ pub fn ask(bytes: u128) -> Result<(), TooMuch> {
     }
 }
 
-/// Says what is about to be done that may need much memory.
+/// Sets what is being done, for the message if memory runs out.
 pub fn doing(what: impl Into<String>) {
     *DOING.lock().unwrap_or_else(PoisonError::into_inner) = what.into();
 }
 
-/// More was asked for than there may be.
+/// A request for more memory than allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMuch {
     /// How many bytes.
@@ -86,7 +86,7 @@ pub struct TooMuch {
 }
 
 impl TooMuch {
-    /// The error that says who asked.
+    /// The error, naming what asked.
     pub fn refuse(self, who: impl std::fmt::Display) -> Diagnostic {
         let used = match used() {
             0..1_000_000 => String::new(),
@@ -107,11 +107,11 @@ static ALLOW_MORE: RwLock<&str> = RwLock::new("a higher limit allows more, if th
 
 /// What to do about it, where nothing better is known.
 pub fn allow_more() -> &'static str {
-    // Whoever waits for the lock may be ending for want of memory.
+    // A thread that waits for the lock may be ending for lack of memory.
     ALLOW_MORE.try_read().map_or("", |words| *words)
 }
 
-/// Says how those who use this program can allow more: by a flag, an argument.
+/// Sets how users of this program can allow more: by a flag or an argument.
 pub fn set_allow_more(words: &'static str) {
     *ALLOW_MORE.write().unwrap_or_else(PoisonError::into_inner) = words;
 }
@@ -152,7 +152,7 @@ fn addresses(limits: &str) -> Option<u64> {
     let line = limits
         .lines()
         .find_map(|line| line.strip_prefix("Max address space"))?;
-    // `unlimited` is none.
+    // `unlimited` is not a number.
     line.split_whitespace().next()?.parse().ok()
 }
 
@@ -163,7 +163,7 @@ fn machine() -> Option<u64> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let allowed = control_groups(&groups).filter_map(|file| {
         let text = std::fs::read_to_string(file).ok()?;
-        text.trim().parse().ok() // `max` is no limit
+        text.trim().parse().ok() // `max` means no limit
     });
     let all = whole.into_iter().chain(allowed);
     all.chain(address_space()).min()
@@ -200,9 +200,9 @@ fn control_groups(groups: &str) -> impl Iterator<Item = String> {
 }
 
 /// An allocator that counts what it gives out, and ends the program with a message and status 2 rather than give out more
-/// than [`limit`], or where the system has no more. What asks first never gets there; this is for what did not.
+/// than [`limit`], or where the system has no more. Code that asks first never reaches it; this is for code that did not.
 ///
-/// A program puts it in place with `#[global_allocator]`; a guest in another's process, which must not end that, counts with
+/// A program installs it with `#[global_allocator]`; a library inside another program, which must not end that program, uses
 /// `Counting<false>`.
 pub struct Counting<const ENDS: bool = true>;
 
@@ -218,7 +218,7 @@ impl<const ENDS: bool> Counting<ENDS> {
         }
     }
 
-    /// What the system has given, if it has.
+    /// The system's allocation, if it succeeded.
     fn given(&self, pointer: *mut u8, bytes: usize) -> *mut u8 {
         if ENDS && pointer.is_null() {
             none_left(bytes);
@@ -280,7 +280,7 @@ fn none_left(bytes: usize) {
             Shown(used.into())
         ),
         bytes,
-        "`ulimit -v` may bound what the program can have; other programs may have the rest",
+        "`ulimit -v` may limit the program, or other programs use the rest",
     );
 }
 
@@ -289,7 +289,7 @@ fn end(what: fmt::Arguments<'_>, bytes: usize, help: &str) {
     static ENDING: AtomicBool = AtomicBool::new(false);
     thread_local!(static HERE: Cell<bool> = const { Cell::new(false) });
     if ENDING.swap(true, Ordering::Relaxed) {
-        // Ending, too, may take a few bytes. Other threads wait for it: what they asked for they cannot have.
+        // Ending may take a few bytes too. Other threads wait meanwhile: their requests cannot be met.
         while !HERE.with(Cell::get) {
             std::thread::sleep(Duration::from_secs(1));
         }
@@ -309,7 +309,7 @@ fn end(what: fmt::Arguments<'_>, bytes: usize, help: &str) {
     }
     let _ = write!(
         rest,
-        ": {} more were asked for\n  help: {help}\n",
+        ": {} more were requested\n  help: {help}\n",
         Shown(bytes as u128)
     );
     let length = 1024 - rest.len();

@@ -127,8 +127,8 @@ impl Block {
         }
     }
 
-    /// From the gradient by the output to the gradients by the parameters, which are added to `partial` (but for the
-    /// [`Piece`]s), and by the input.
+    /// From the gradient by the output to the gradients by the parameters, which are added to `partial` (except for
+    /// the [`Piece`]s), and by the input.
     pub fn backward(
         &mut self,
         shared: Shared,

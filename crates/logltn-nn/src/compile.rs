@@ -238,8 +238,8 @@ impl Program {
         self.work.saturating_mul(rows) >= PARALLEL_WORK
     }
 
-    /// The number of rows in each block of a batch, but for the last. Work for several threads is cut into an even
-    /// number of blocks of about one size, so that two of them have the same to do.
+    /// The number of rows in each block of a batch, except for the last. Work for several threads is cut into an
+    /// even number of blocks of about one size, so that two of them have the same to do.
     pub fn rows_in_block(&self, rows: usize) -> usize {
         match self.input.shape {
             Shape::Image { .. } => self.block_rows,

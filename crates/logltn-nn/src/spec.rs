@@ -34,7 +34,7 @@ impl Shape {
         }
     }
 
-    /// Whether there are no numbers at all, which no network accepts.
+    /// Whether there are not numbers at all, which no network accepts.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
@@ -271,7 +271,7 @@ pub fn lenet(output: usize) -> NetworkSpec {
     }
 }
 
-/// Why there is no network of this specification.
+/// Why a specification makes no network.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SpecError {
     /// The input is empty or too large.

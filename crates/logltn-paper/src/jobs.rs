@@ -34,7 +34,7 @@ impl Finding {
     }
 }
 
-/// What a run may ask and tell while it goes on.
+/// What a run may ask and tell while it continues.
 pub(super) struct Progress<'a> {
     stops: [&'a AtomicBool; 2],
     watch: &'a dyn Watch,

@@ -1,4 +1,4 @@
-//! What is kept of a finished run: one small JSON file, from which an interrupted table goes on.
+//! What is kept of a finished run: one small JSON file, from which an interrupted table continues.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

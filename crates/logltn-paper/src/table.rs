@@ -65,7 +65,7 @@ pub enum Verdict {
     Worse,
 }
 
-/// A part of a table with a heading of its own: a line of column heads and the rows.
+/// A part of a table with its own heading: a line of column heads and the rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section {
     /// What it is of.
@@ -152,7 +152,7 @@ impl Table {
     ) -> Table {
         let mut cells = Vec::new();
         for samples in experiment.samples() {
-            // By metric first: each has a section of its own.
+            // By metric first: each has its own section.
             for &metric in experiment.metrics() {
                 for configuration in experiment.configurations() {
                     let own: Vec<&RunRecord> = (records.iter())

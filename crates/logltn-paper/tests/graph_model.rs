@@ -370,7 +370,7 @@ fn ranks_leave_other_facts_out_and_share_ties() {
     assert_eq!(found[1].mrr(), (1.0 / 3.5 + 1.0) / 2.0);
     assert_eq!(found[1].mrr_of_last(), 1.0 / 3.5);
     assert_eq!([1, 3, 10].map(|k| found[0].hits(k)), [0.0, 0.5, 1.0]);
-    // That 3 is linked to 0 as well is no mistake.
+    // That 3 is linked to 0 as well is not a mistake.
     let found = ranks(facts, &[[3, 0, 0]], &[[3, 0, 1]], &[0.0], score, more).expect("ranks");
     assert_eq!(found[0].mrr(), (1.0 / 1.5 + 1.0 / 4.0) / 2.0);
 }

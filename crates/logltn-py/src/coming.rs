@@ -52,7 +52,7 @@ impl Hash for Coming {
                 match column {
                     ColumnData::Individuals(cells) => cells.hash(state),
                     ColumnData::Int(cells) => cells.hash(state),
-                    // Equal numbers have equal bits, but for the two zeros.
+                    // Equal numbers have equal bits, except for the two zeros.
                     ColumnData::Real(cells) => {
                         cells.iter().for_each(|x| (x + 0.0).to_bits().hash(state));
                     }

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-/// After this many messages nobody reads on.
+/// Further messages are not printed.
 const MOST_MESSAGES: usize = 50;
 
 /// Something that is wrong with an argument, as Python found it: code, message, help.

@@ -98,7 +98,7 @@ pub enum Param {
     Percentile(f64, String),
 }
 
-/// Which individual a constant is, if it is no vector of its own.
+/// Which individual a constant is, if it is not a vector of its own.
 #[derive(FromPyObject)]
 pub enum Constant {
     Index(i64),
@@ -205,7 +205,8 @@ impl Given {
                 continue;
             };
             if self.streamed.contains(name) {
-                let what = format!("table `{name}` is given, but is said to come with each call");
+                let what =
+                    format!("table `{name}` is given, but is declared to come with each call");
                 wrong(found, Code::ConflictingKeys, what);
                 continue;
             }
@@ -544,7 +545,7 @@ fn set_function(
         }
         (result, _) => {
             let what = format!(
-                "function `{name}`: its values are `{}`, which these are not",
+                "function `{name}`: its values should be of type `{}`",
                 theory.argument_sort_name(&result)
             );
             wrong(found, Code::WrongSort, what);
@@ -670,7 +671,7 @@ pub fn read_columns(
                 let holds = match given {
                     Column::Names(_) => "strings",
                     Column::Int(_) | Column::Tensor(..) => "integers",
-                    Column::Real(_) => "numbers with fractions",
+                    Column::Real(_) => "floating-point numbers",
                 };
                 let what = format!(
                     "{}: it holds `{}`, but {holds} are given",

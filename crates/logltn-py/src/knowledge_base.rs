@@ -76,7 +76,7 @@ pub struct Recipe {
     pub axioms: BTreeMap<String, AxiomSettings>,
     pub outputs: Vec<Output>,
     pub options: PlanOptions,
-    /// The data without what comes with each call, with stand-ins for those who do, if plans can be made for that.
+    /// The data without what comes with each call, with stand-ins for callers that do, if plans can be made for that.
     known: Option<(Data, Vec<StandIns>)>,
     /// Ends planning and evaluating: those of one process at a time.
     pub stop: Arc<AtomicBool>,
@@ -410,7 +410,7 @@ impl KnowledgeBase {
         })
     }
 
-    /// The plan as a header and arrays, with what comes with the call; and by request where its rows stand in arrays.
+    /// The plan as a header and arrays, with what comes with the call; and by request where its rows is in arrays.
     fn export_plan<'py>(
         &self,
         py: Python<'py>,
@@ -789,7 +789,7 @@ impl KnowledgeBase {
                     Err(payload) => panicked(payload.as_ref()),
                 },
             };
-            // Half a call is done; the next one begins anew.
+            // Half a call is done; the next one begins again.
             if let Ok(fresh) = fresh() {
                 *state = fresh;
             }

@@ -20,7 +20,7 @@ struct Pools {
 
 /// So many threads, shared by all knowledge bases of this process that want as many.
 ///
-/// Whoever calls this holds the interpreter's lock, and so does whoever forks: the list of pools is whole in a child.
+/// A caller that calls this holds the interpreter's lock, and so does whoever forks: the list of pools is whole in a child.
 pub fn pool(_: Python<'_>, threads: Option<usize>) -> Result<Arc<ThreadPool>, Diagnostics> {
     let process = std::process::id();
     let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -41,7 +41,8 @@ pub fn pool(_: Python<'_>, threads: Option<usize>) -> Result<Arc<ThreadPool>, Di
         .num_threads(threads)
         .thread_name(name)
         .build();
-    let refused = |error| Diagnostic::error(Code::NoThreads, format!("no threads: {error}"));
+    let refused =
+        |error| Diagnostic::error(Code::NoThreads, format!("cannot start threads: {error}"));
     let made = Arc::new(made.map_err(refused)?);
     pools.by_threads.insert(threads, Arc::clone(&made));
     Ok(made)

@@ -260,8 +260,7 @@ impl Known {
     }
 
     /// How many rows have to be planned by themselves before another plan is worth its cost, which is that of what it knows. Individuals may
-    /// be new for ever, so that no more is spent on plans than on those rows, and the cost of a call does not grow;
-    /// integers soon are not.
+    /// be new forever, so that no more is spent on plans than on those rows, and the cost of a call does not grow; integers soon are not.
     fn worth(&self) -> usize {
         match self.own.is_empty() {
             true => self.combinations(),

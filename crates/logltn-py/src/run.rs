@@ -1,4 +1,5 @@
-//! A run of `logltn train`: its knowledge base, and the groundings of its symbols, described for those who build it again.
+//! A run of `logltn train`: its knowledge base, and the groundings of its symbols, described for callers that build it
+//! again.
 
 use std::path::{Path, PathBuf};
 
@@ -157,7 +158,7 @@ impl Description<'_> {
                 Ground::Learnable { .. } => json!({"kind": "learnable", "arguments": arguments}),
                 Ground::ClosedForm(form) if form.key() == "softmax" => {
                     let what = format!(
-                        "the closed form of `{name}` is a softmax, which cannot be made for PyTorch"
+                        "the closed form of `{name}` is a softmax, which has no PyTorch module"
                     );
                     return Err(Diagnostic::error(Code::CannotPredict, what)
                         .help("ask the program: `logltn predict`")
@@ -252,7 +253,7 @@ impl Description<'_> {
         let cannot = |what: String| {
             Diagnostics::from(Diagnostic::error(
                 Code::CannotPredict,
-                format!("the network of `{name}` cannot be made for PyTorch: {what}"),
+                format!("the network of `{name}` has no PyTorch equivalent: {what}"),
             ))
         };
         let network = (self.knowledge.network(&behind.network))

@@ -25,7 +25,7 @@ pub struct Turn {
 pub struct Taken<'a>(&'a Turn);
 
 impl Turn {
-    /// Waits until nobody computes. Whoever calls this does not hold the interpreter's lock.
+    /// Waits until nobody computes. A caller that calls this does not hold the interpreter's lock.
     pub fn wait(&self) -> Result<Taken<'_>, Failure> {
         let own = std::thread::current().id();
         let mut of = self.of.lock().unwrap_or_else(PoisonError::into_inner);

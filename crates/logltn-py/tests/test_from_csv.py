@@ -360,6 +360,6 @@ def test_a_terminal_is_asked(tmp_path):
     assert done.returncode == 0
     asked = os.read(here, 10_000).decode()
     os.close(here)
-    assert "which column is to be predicted?" in asked and "which column names the rows?" in asked
+    assert "which column should be predicted?" in asked and "which column names the rows?" in asked
     manifest = (tmp_path / "p" / "p.toml").read_text()
     assert 'names = "who"' in manifest and 'by = "y"' in manifest

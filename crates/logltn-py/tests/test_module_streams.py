@@ -228,7 +228,7 @@ def test_what_networks_may_give_and_get():
     assert kb(lambda x: x[:, 0].half())(**arguments).item() == pytest.approx(expected, rel=1e-3)
     for gives in (lambda x: x[:, 0].long(), lambda x: x[:, 0].to("meta"), lambda x: x[:, 0].to_sparse(), lambda x: x[:, 0] > 0):
         for _ in range(4):
-            with pytest.raises(logltn.InputError, match="`old` gave a tensor of"):
+            with pytest.raises(logltn.InputError, match="`old` returned a tensor of"):
                 kb(gives)(**arguments)
 
 

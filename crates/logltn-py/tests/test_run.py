@@ -241,7 +241,7 @@ def test_mistakes(tmp_path):
     text = (tmp_path / "m.toml").read_text().replace('["l", "x"]', '["is", "x"]').replace("(l -", "(is -")
     (tmp_path / "m.toml").write_text(text)
     logltn_("train", tmp_path / "m.toml", "--out", tmp_path / "run")
-    with pytest.raises(logltn.InputError, match="`level` cannot be made for PyTorch"):
+    with pytest.raises(logltn.InputError, match="`level` has no PyTorch equivalent"):
         logltn.torch.load_run(tmp_path / "run")
 
 

@@ -156,7 +156,7 @@ def test_tensors_without_rows_and_columns():
             kb.loss(digit=wrong)
     with pytest.raises(logltn.InputError, match="masked"):
         kb.loss(digit=np.ma.masked_array(LOGITS, LOGITS > 0))
-    # Arrays that PyTorch cannot have as tensors are read all the same.
+    # Arrays that PyTorch cannot have as tensors are read anyway.
     expected = kb.loss(digit=x).item()
     frozen = LOGITS.copy()
     frozen.flags.writeable = False

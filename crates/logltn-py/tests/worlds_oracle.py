@@ -95,7 +95,7 @@ class Case:
 
     def atom(self, bound: list[Any]) -> Any:
         r = self.random
-        # Of a sort without members there are no constants.
+        # Of a sort without members there are not constants.
         known = {sort for sort, members in self.sorts.items() if members} | {sort for _, sort in bound}
         if self.definitions and r.random() < 0.3 and all(sort in known for _, sort in self.definitions[0][1]):
             name, parameters, _ = self.definitions[0]

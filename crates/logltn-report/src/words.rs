@@ -107,7 +107,7 @@ impl Report {
         let truth = self.degree(self.end(place)?);
         if self.axioms.len() > 1 && truth >= TRUE_ENOUGH {
             let word = format!(
-                "Every rule holds to {} or more of 1; the least true is {worst}.",
+                "Every rule is at least {} true; the least true is {worst}.",
                 shown(truth)
             );
             return Some(word);
@@ -115,7 +115,7 @@ impl Report {
         let place = self.violated.iter().find(|one| one.axiom == worst);
         let where_ = place.and_then(fails_at).unwrap_or_default();
         Some(format!(
-            "The rule that holds least is {worst}: its truth is {} of 1{where_}.",
+            "The rule that holds least is {worst}: its truth is {}{where_}.",
             shown(truth)
         ))
     }
@@ -208,7 +208,7 @@ mod tests {
         for part in [
             "2 axioms and 7 steps",
             "accuracy(p) is 96.6 %, rmse(f) is 12345",
-            "holds least is agree: its truth is 0.400 of 1, and it fails most at x = 3, where p(3) is 0.0200 true",
+            "holds least is agree: its truth is 0.400, and it fails most at x = 3, where p(3) is 0.0200 true",
         ] {
             assert!(words.contains(part), "{part} is not in:\n{words}");
         }

@@ -1,4 +1,4 @@
-//! A library that stands between a program and the C library (`LD_PRELOAD`), counts the program's calls on the files below a
+//! A library that is between a program and the C library (`LD_PRELOAD`), counts the program's calls on the files below a
 //! folder, and lets one of them go wrong: with an error, half done, or with a signal before, in the middle or after.
 //!
 //! It sees every call, whichever crate makes it, and needs no help from the program. `build.rs` compiles it by itself, as it
@@ -13,7 +13,7 @@
 //!
 //! `middle` writes half of the bytes (a call that writes none is as before); with an error, that comes with the call after it,
 //! as a disk that fills up does. `after` does what was asked and says that it failed, as networks do. `from` lets every later
-//! call fail too: `from error 28` is a full disk, on which what needs no room goes on; `from error 5` is a disk that died.
+//! call fail too: `from error 28` is a full disk, on which what needs no room continues; `from error 5` is a disk that died.
 
 #![allow(clippy::missing_safety_doc)] // all are those of the C library
 

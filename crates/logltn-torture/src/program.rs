@@ -1,4 +1,4 @@
-//! Starts logltn as a process, with a fault, a limit or a signal if need be, and waits for its end, but not for ever.
+//! Starts logltn as a process, with a fault, a limit or a signal if need be, and waits for its end, but not forever.
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};

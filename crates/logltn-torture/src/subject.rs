@@ -56,7 +56,7 @@ metrics = [{ metric = 'accuracy', predicate = 'shows', rows = 'labelled.csv', na
     ("labelled.csv", "x,c\n0,red\n1,green\n2,red\n3,green\n4,red\n"),
 ];
 
-/// The project in a folder of its own, with a run in `run` or soon to be.
+/// The project in its own folder, with a run in `run` or soon to be.
 pub struct Subject {
     folder: TempDir,
 }

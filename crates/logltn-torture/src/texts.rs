@@ -36,7 +36,7 @@ pub fn theory(rng: &mut Rng, number: u64) -> Attempt {
     let mut found = Diagnostics::new();
     let source = Source::new("t.ltn", text);
     let theory = Theory::parse_as_far_as_possible(source, &Labels::new(), &mut found);
-    // Rendering looks at places in the text: they must be inside of it.
+    // Rendering looks at places in the text: they must be inside it.
     let said = found.to_string();
     if found.has_errors() {
         assert!(said.contains("error"), "{said}");

@@ -1,4 +1,4 @@
-//! TensorBoard event files, for those who look at their runs there.
+//! TensorBoard event files, for callers that look at their runs there.
 //!
 //! An event file is a sequence of frames: a length, its checksum, an event in protocol buffer encoding, its checksum. Only
 //! scalars are written, so the few fields needed are encoded by hand.

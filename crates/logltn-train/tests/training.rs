@@ -414,7 +414,7 @@ impl Watch for StopAfter<'_> {
     }
 }
 
-/// `f` grows for ever, so its distance from 1 gets smaller, and then larger.
+/// `f` grows forever, so its distance from 1 gets smaller, and then larger.
 #[test]
 fn early_stopping_keeps_the_best_weights_however_often_it_is_interrupted() {
     let folder = Folder::new(&[

@@ -4,7 +4,7 @@
 //! - `steps clustering 100`: a hundred steps. Problems: clustering, addition, columns, parts, and shapes of the race.
 //! - `steps kernels`: which instructions the loops use here.
 //! - `steps bounds`: the fastest clustering step beside what its implications cannot do without.
-//! - `steps clauses`: clustering steps by semantics and number of clusters, in one go and node by node, in turns.
+//! - `steps clauses`: clustering steps by semantics and number of clusters, in one pass and node by node, in turns.
 //! - `steps threads`: each problem on one thread and on two, in turns: what a second core gains. Wants a quiet machine.
 //! - `steps ratios`: for each problem, the time of a step in units of the fixed loop, fastest of many, in turns.
 
@@ -31,7 +31,7 @@ const PROBLEMS: [&str; 9] = [
 ];
 
 fn main() {
-    // Inside of a pool, as a training is: then a step need not wake one.
+    // Inside a pool, as a training is: then a step need not wake one.
     let pool = rayon::ThreadPoolBuilder::new().build().expect("threads");
     pool.install(run);
 }
@@ -151,7 +151,7 @@ fn ratios() {
     }
 }
 
-/// Small clauses in one go, and node by node.
+/// Small clauses in one pass, and node by node.
 fn clauses() {
     println!("semantics, clusters: in one go, node by node, ratio");
     for name in ["logltn", "stable"] {

@@ -179,7 +179,7 @@ impl Put<'_> {
         }
     }
 
-    /// A variable that is no parameter.
+    /// A variable that is not a parameter.
     fn moved(&self, id: VarId) -> VarId {
         VarId(id.0 - self.arity + self.first)
     }

@@ -52,14 +52,14 @@ pub fn format(source: &Source) -> Result<String, Diagnostics> {
     Ok(page.finish(newline))
 }
 
-/// What stands between two tokens: white space and comments.
+/// What is between two tokens: white space and comments.
 fn gap<'a>(source: &'a Source, tokens: &[(Token, Span)], at: usize) -> &'a str {
     let start = at.checked_sub(1).map_or(0, |before| tokens[before].1.end);
     &source.text()[start as usize..tokens[at].1.start as usize]
 }
 
 /// The comment on the line of the token before, and the lines below it: a comment, or nothing. What is left of the line that the
-/// next token stands on is no line.
+/// next token is on is not a line.
 fn comments(gap: &str) -> (Option<&str>, Vec<&str>) {
     let mut lines = gap.split('\n');
     let first = lines.next().unwrap_or_default().trim();
@@ -93,7 +93,7 @@ impl Page {
         });
     }
 
-    /// What stands between declarations, or before the first of them.
+    /// What is between declarations, or before the first of them.
     fn between(&mut self, gap: &str, after_declaration: bool) {
         let (first, below) = comments(gap);
         if let Some(comment) = first {
@@ -198,7 +198,7 @@ struct Declared<'a> {
     spaced: Vec<bool>,
     /// How many characters stand before each token, and behind the last, if all are on one line.
     widths: Vec<usize>,
-    /// What stands before each token.
+    /// What is before each token.
     gaps: Vec<&'a str>,
     /// See [`open_before`].
     open: Vec<usize>,
@@ -391,7 +391,7 @@ fn standard_text(token: Token, text: &str) -> &str {
     }
 }
 
-/// The token behind the first colon outside of parentheses that belongs to no variable: that of an axiom or a definition.
+/// The token behind the first colon outside parentheses that belongs to no variable: that of an axiom or a definition.
 pub(crate) fn body(tokens: &[(Token, &str)]) -> Option<usize> {
     let has_body = match tokens.first()? {
         (Token::Keyword(Keyword::Axiom), _) => true,
@@ -416,7 +416,7 @@ pub(crate) fn body(tokens: &[(Token, &str)]) -> Option<usize> {
 }
 
 /// Whether a dot stands between a variable and its feature, `x.age`, instead of behind a quantifier's variables: there is no
-/// space around it, and what follows is no formula.
+/// space around it, and what follows is not a formula.
 pub(crate) fn is_field(tokens: &[(Token, Span)], at: usize) -> bool {
     let [before, dot, after] = [at.wrapping_sub(1), at, at + 1].map(|at| tokens.get(at));
     let (Some(before), Some(dot), Some(after)) = (before, dot, after) else {

@@ -103,7 +103,7 @@ impl Part<'_> {
 }
 
 impl PartMut<'_> {
-    /// Forgets where it stands.
+    /// Forgets where it is.
     pub fn forget_place(&mut self) {
         let span = match self {
             PartMut::Guard(guard) => &mut guard.span,

@@ -10,7 +10,7 @@ use crate::theory::{
 };
 
 /// An equivalence writes both of its sides twice, so nested ones double at each level. Where they make more nodes than
-/// this of few, the formula is refused; as many as somebody writes are no matter.
+/// this of few, the formula is refused; as many as somebody writes do not matter.
 pub const MAX_NNF_NODES: usize = 1_000_000;
 
 impl Formula {

@@ -60,7 +60,7 @@ impl Theory {
 }
 
 /// The signs that a formula has in negation normal form: both within an equivalence, each side of which
-/// stands on both sides of an implication.
+/// is on both sides of an implication.
 #[derive(Clone, Copy, PartialEq)]
 struct Signs {
     positive: bool,

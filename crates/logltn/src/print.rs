@@ -41,7 +41,7 @@ impl Theory {
         self.print(variables, |p| p.guard(guard, Place::And))
     }
 
-    /// The quantified formula of an axiom that stands at some place, as it was written.
+    /// The quantified formula of an axiom that is at some place, as it was written.
     pub(crate) fn written_text(
         &self,
         variables: &[Variable],
@@ -256,7 +256,7 @@ impl<'a> Printer<'a> {
         self.out.push_str(text);
     }
 
-    /// Whether a name means a constant, unless it stands in quotes: an individual of the data may have the same.
+    /// Whether a name means a constant, unless it is in quotes: an individual of the data may have the same.
     fn is_constant(&self, name: &str) -> bool {
         self.theory.constants.iter().any(|c| c.name == name)
     }

@@ -1,11 +1,11 @@
-//! Whether two theories say the same, wherever it stands in their texts.
+//! Whether two theories say the same, wherever it is in their texts.
 
 use crate::recursion::deep;
 use crate::source::Span;
 use crate::theory::*;
 
 impl Theory {
-    /// Equality but for places: what a round trip through the printer keeps.
+    /// Equality except for places: what a round trip through the printer keeps.
     ///
     /// ```
     /// use logltn::{Source, Theory};

@@ -1,9 +1,9 @@
 //! Quantifiers that see some of a sort's individuals only: the same theory with the sample as one more condition.
 //!
-//! Who is in the sample is a table whose rows come with each call, and `forall x: S where G` becomes
-//! `forall x: S where x is in the sample and G`. So the planner enters by the sample, guards are checked for those in it alone, and
-//! nothing is as large as the sort. Tables with batches, where such a quantifier stands under their rows, come with the call too:
-//! their guards are then listed for the rows of the batch and no others.
+//! Who is in the sample is a table whose rows come with each call, and `forall x: S where G` becomes `forall x: S where x is in the
+//! sample and G`. So the planner enters by the sample, guards are checked for those in it alone, and nothing is as large as the
+//! sort. Tables with batches, where such a quantifier is under their rows, come with the call too: their guards are then listed for
+//! the rows of the batch and no others.
 //!
 //! An axiom can be sampled by its bindings, too: those of its outermost `forall` are listed once, as the planner lists guards, and
 //! become the rows of a table of which some come with each call.
@@ -520,7 +520,7 @@ impl Sampler<'_> {
 
     /// The table that has the rows of a batch, for one that has batches.
     fn batch(&mut self, table: TableId) -> TableId {
-        // Tables of samples are no tables of the theory.
+        // Tables of samples are not tables of the theory.
         let known = table.index() < self.theory.tables.len() && !self.every;
         if !known || !self.data.table(table).is_some_and(|t| t.batched) {
             return table;
@@ -647,7 +647,7 @@ fn exists(
             *id = new[place];
         }
     };
-    // Nothing stands in the way of a quantifier without a guard.
+    // Nothing is in the way of a quantifier without a guard.
     let always = Guard {
         kind: GuardKind::And(Vec::new()),
         span,

@@ -24,7 +24,7 @@ pub struct StandIns {
 
 impl Data {
     /// The same data, with stand-ins in those columns of some tables where no plan depends on who is there: no guard, no function
-    /// that is given by data and no definition looks at them, and they are no classes. How many there are says
+    /// that is given by data and no definition looks at them, and they are not classes. How many there are says
     /// [`Data::set_stand_ins`].
     ///
     /// Truths then depend on the numbers of predicates alone, and these are asked for stand-ins by the same rules as for all. That is not
@@ -107,7 +107,7 @@ impl Data {
         })
     }
 
-    /// Whether what an axiom says depends on who its variables are, but for the numbers of predicates.
+    /// Whether what an axiom says depends on who its variables are, except for the numbers of predicates.
     fn asks_who(&self, axiom: &Axiom, variables: &[VarId]) -> bool {
         let is_it = |part: Part| part.variable().is_some_and(|v| variables.contains(&v));
         let in_guard = |guard: &Guard| {

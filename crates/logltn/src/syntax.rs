@@ -21,7 +21,7 @@ pub(crate) struct Expr {
 #[derive(Clone, Debug)]
 pub(crate) enum ExprKind {
     Name(String),
-    /// A label that stands in quotes, without them.
+    /// A label that is in quotes, without them.
     Label(String),
     /// A magnitude; `-1` is `Negative(Integer(1))`.
     Integer(u64),

@@ -218,7 +218,7 @@ pub struct Column {
     pub span: Span,
 }
 
-/// A predicate, grounded outside of the theory.
+/// A predicate, grounded outside the theory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predicate {
     /// Its name.
@@ -229,7 +229,7 @@ pub struct Predicate {
     pub span: Span,
 }
 
-/// A function, grounded outside of the theory.
+/// A function, grounded outside the theory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
     /// Its name.
@@ -294,7 +294,7 @@ pub struct Axiom {
     pub formula: Formula,
     /// Of a question: the products that the theory does not have yet.
     pub products: Vec<Product>,
-    /// Where its name stands.
+    /// Where its name is.
     pub name_span: Span,
     /// The whole axiom.
     pub span: Span,
@@ -387,7 +387,7 @@ pub struct Family {
 pub struct Formula {
     /// What it is.
     pub kind: FormulaKind,
-    /// Where it stands.
+    /// Where it is.
     pub span: Span,
 }
 
@@ -468,7 +468,7 @@ impl Binding {
 pub struct Term {
     /// What it is.
     pub kind: TermKind,
-    /// Where it stands.
+    /// Where it is.
     pub span: Span,
 }
 
@@ -511,7 +511,7 @@ impl Hash for Literal {
 pub struct Guard {
     /// What it is.
     pub kind: GuardKind,
-    /// Where it stands.
+    /// Where it is.
     pub span: Span,
 }
 
@@ -546,7 +546,7 @@ pub enum GuardKind {
 pub struct Value {
     /// What it is.
     pub kind: ValueKind,
-    /// Where it stands.
+    /// Where it is.
     pub span: Span,
 }
 

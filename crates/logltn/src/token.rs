@@ -6,8 +6,8 @@ use unicode_ident::{is_xid_continue, is_xid_start};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, shortened, turns_direction};
 use crate::source::{Source, Span};
 
-/// A word with a meaning of its own. Axioms and columns may still be named so: they have namespaces
-/// of their own.
+/// A word with its own meaning. Axioms and columns may still be named so: they have their own
+/// namespaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keyword {
     Sort,
@@ -17,7 +17,7 @@ pub(crate) enum Keyword {
     Constant,
     Param,
     Axiom,
-    /// Not reserved: the parser knows it by where it stands.
+    /// Not reserved: the parser knows it by where it is.
     Define,
     For,
     In,
@@ -296,7 +296,7 @@ fn point_out_turns(source: &Source, start: usize, end: usize, out: &mut Diagnost
             ),
         )
         .at(source, span, "")
-        .help("delete it, unless it is meant"),
+        .help("delete it, unless it is intended"),
     );
 }
 
@@ -315,7 +315,7 @@ fn exactly_one(source: &Source, start: usize, end: usize, out: &mut Diagnostics)
         .help(
             "write two parts: `exists x: S. P(x)`, and `forall x, y: S where x != y. not (P(x) and P(y))`",
         )
-        .note("of the classes of a `softmax` at most one is true as it is"),
+        .note("in a `softmax`, at most one class is true anyway"),
     );
     1
 }
@@ -330,7 +330,7 @@ fn readable(c: char) -> String {
 }
 
 /// The length of the primes after a name, as in `x'`. They are read as part of it, so that `x'` is not
-/// taken for `x`.
+/// read as `x`.
 fn primes(source: &Source, start: usize, end: usize, out: &mut Diagnostics) -> usize {
     let text = source.text();
     let prime = |c: char| matches!(c, '\'' | '’' | '′' | '″');
@@ -390,7 +390,7 @@ fn label(source: &Source, at: usize, out: &mut Diagnostics) -> (Token, usize) {
     (Token::Bad, end)
 }
 
-/// The label that stands in quotes.
+/// The label that is in quotes.
 pub(crate) fn unquoted(text: &str) -> String {
     let inner = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
     let mut label = String::new();

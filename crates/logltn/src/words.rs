@@ -11,7 +11,7 @@ use crate::token::{Keyword, Token, unquoted};
 pub struct Word {
     /// The word; a label in quotes without them.
     pub text: String,
-    /// Where it stands, quotes included.
+    /// Where it is, quotes included.
     pub span: Span,
     /// What it names.
     pub role: Role,

@@ -558,7 +558,7 @@ fn answers_agree_with_brute_force() {
     );
 }
 
-/// Sums of two numbers of 15 digits: 10³⁰ bindings of each row's `exists`, of which none is gone through.
+/// Sums of two numbers of 15 digits: 10³⁰ bindings of each row's `exists`, of which none is visited.
 #[test]
 fn long_sums_are_asked_and_explained_by_elimination() {
     const N: usize = 15;

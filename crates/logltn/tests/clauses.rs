@@ -1,5 +1,5 @@
-//! Small clauses, which the engine evaluates in one go, against the same clauses evaluated node by node: same values,
-//! same gradients; and the gradients against differences.
+//! Small clauses, which the engine evaluates in one pass, against the same clauses evaluated node by node: same
+//! values, same gradients; and the gradients against differences.
 //!
 //! `LOGLTN_RANDOM_CASES=20000 cargo test --release --test all clauses::` looks further than CI does.
 
@@ -310,7 +310,7 @@ fn the_plan_says_so() {
     assert!(!shown("forall x: A. P(x) -> Q(x)", "lukasiewicz"));
 }
 
-/// `forall x, y: A. …` over so many individuals, every predicate with an output of its own kind.
+/// `forall x, y: A. …` over so many individuals, every predicate with its own output kind.
 fn pairs<T: Precision>(
     formula: &str,
     individuals: usize,

@@ -97,7 +97,7 @@ fn of_logits() {
                 }
                 assert!(v <= 0.0 && w <= 0.0, "{v} {w}");
                 let expected = log_not(v);
-                // Relatively, but for what is nothing in this precision.
+                // Relatively, except for what is nothing in this precision.
                 let least = if precision == 64 { 1e-290 } else { 1e-28 };
                 let near = (w - expected).abs() <= tolerance * expected.abs().max(least);
                 assert!(

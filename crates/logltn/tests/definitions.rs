@@ -1,5 +1,5 @@
-//! Definitions: what a use means is its formula in parentheses, in every semantics. The written-out text is made here, by a
-//! printer of its own.
+//! Definitions: what a use means is its formula in parentheses, in every semantics. The written-out text is made here, by
+//! its own printer.
 
 mod asking;
 

@@ -1,4 +1,4 @@
-//! Sorts that are gone through as a whole, in long runs of evenly spaced places: rows, columns, diagonals and numbers that stay the
+//! Sorts that are visited as a whole, in long runs of evenly spaced places: rows, columns, diagonals and numbers that stay the
 //! same, in all semantics and both precisions, with sizes around those at which the engine changes its ways.
 
 use crate::cases::rng::Rng;

@@ -11,7 +11,7 @@ use logltn::{Code, Diagnostics, Labels, Semantics, Source, Theory};
 struct Block<'a> {
     /// The line of its fence, to find it.
     line: usize,
-    /// What stands after the fence.
+    /// What is after the fence.
     info: &'a str,
     text: String,
 }
@@ -83,7 +83,7 @@ fn theories_of(name: &str, page: &str) -> (usize, usize) {
         let place = format!("{name}, line {}", block.line);
         if kind == Some("ltn") {
             right += 1;
-            // A page should not show what earns a warning, but for tables that only metrics read.
+            // A page should not show what earns a warning, except for tables that only metrics read.
             let bad = found.iter().any(|d| d.code() != Code::UnusedDeclaration);
             assert!(!bad, "{place}:\n{found}");
             assert!(theory.axioms.iter().all(|a| a.formula.nnf().is_some()));
@@ -188,7 +188,7 @@ fn tables_of_operators() {
     }
 }
 
-/// The page with what stands between `<!-- name -->` and `<!-- end -->` replaced.
+/// The page with what is between `<!-- name -->` and `<!-- end -->` replaced.
 fn between_marks(page: &str, name: &str, table: &str) -> String {
     let mark = format!("<!-- {name} -->\n");
     let (before, rest) = page.split_once(&mark).expect(name);

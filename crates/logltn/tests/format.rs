@@ -97,7 +97,7 @@ fn small_texts() {
         assert_eq!(formatted(text), expected, "{text:?}");
         assert_eq!(formatted(expected), expected);
     }
-    // What does not parse is left alone; what does not mean anything is formatted all the same.
+    // What does not parse is left alone; what does not mean anything is formatted anyway.
     assert!(format(&Source::new("t", "sort S sort")).is_err());
     assert_eq!(formatted("axiom a:P(x)"), "axiom a: P(x)\n");
 }

@@ -495,8 +495,8 @@ fn a_variable_of_a_row_is_not_to_be_removed() {
     assert_eq!(
         help,
         [
-            "call it `_n` if that is meant",
-            "remove it, or call it `_y` if that is meant"
+            "call it `_n` if that is intended",
+            "remove it, or call it `_y` if that is intended"
         ]
     );
 }

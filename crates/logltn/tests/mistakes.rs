@@ -267,7 +267,7 @@ fn many_lines_are_folded() {
     insta::assert_snapshot!("many_lines_are_folded", shown);
 }
 
-/// What is quoted inside of a message is short as well.
+/// What is quoted inside a message is short as well.
 #[test]
 fn quoted_text_is_short() {
     let many = "1 +\n ".repeat(10_000);

@@ -9,7 +9,7 @@ use logltn::{
     AxiomParameters, Data, Engine, Fusing, Output, Parameters, Plan, Semantics, Source, Theory,
 };
 
-/// Nothing here has ties, but for those that rounding makes.
+/// Nothing here has ties, except for those that rounding makes.
 const SMOOTH: [&str; 6] = [
     "logltn",
     "logltn-sum",

@@ -271,7 +271,7 @@ fn what_would_have_to_see_other_rows_is_refused() {
             true,
             "sort `P`",
         ),
-        // A definition is inside of a formula, wherever it stands.
+        // A definition is inside a formula, wherever it stands.
         (
             "forall c: C. some(c)\ndefine some(c: C): exists (x, n) in rows. p(x, c)",
             false,

@@ -159,7 +159,7 @@ fn how_far(run: &ComparedRun) -> String {
 fn differences(comparison: &Comparison, letters: &[String]) -> String {
     let mut rows = Vec::new();
     for (key, values) in &comparison.differences {
-        // Within a group only seeds differ, which stand above.
+        // Within a group only seeds differ, and those are listed above.
         let of = |group: &Vec<usize>| shown(&values[group[0]]) + "  ";
         let cells: Vec<String> = comparison.groups.iter().map(of).collect();
         if cells.len() == 1 || key == "train.seed" && comparison.groups.iter().any(|g| g.len() > 1)

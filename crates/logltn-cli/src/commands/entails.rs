@@ -114,7 +114,7 @@ fn progress(steps: u64) -> ProgressBar {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(steps);
-    let style = ProgressStyle::with_template("{bar:30} {elapsed} gone, {eta} left at most");
+    let style = ProgressStyle::with_template("{bar:30} {elapsed} elapsed, {eta} left at most");
     bar.set_style(style.unwrap_or(ProgressStyle::default_bar()));
     bar
 }
@@ -238,7 +238,7 @@ fn human(found: &Entailment, arguments: &Arguments) -> String {
     rows.push(vec![String::new(), String::new()]);
     predicate_rows(counterexample, &mut rows);
     text += &table(&[Align::Left, Align::Right], &rows);
-    // What is lost is a few times what the theory may lack.
+    // The loss of truth is a few times what the theory may lack.
     if 1.0 - found.formula < 10.0 * (1.0 - found.level) {
         text += &format!(
             "\nThe formula is nearly as true as the theory: truth leaks. A theory of degree {level} may fall short of 1 by {}, \

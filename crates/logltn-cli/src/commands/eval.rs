@@ -206,7 +206,7 @@ fn human(
     metrics: &[(String, f64)],
 ) -> String {
     let logs = semantics.sat_is_log();
-    // α, p and p_forall mean nothing to exact probabilities.
+    // α, p and p_forall do not affect exact probabilities.
     let mut out = match semantics.exact {
         true => format!("semantics {semantics}\n\n"),
         false => format!(

@@ -96,7 +96,7 @@ fn try_out(example: &Example, arguments: &Arguments) -> Outcome {
     }
 }
 
-/// Nothing of anybody's is overwritten.
+/// No existing file is overwritten.
 pub fn must_be_empty(folder: &Path, help: &str) -> Result<(), Diagnostic> {
     let taken = match std::fs::read_dir(folder) {
         Ok(mut entries) => entries.next().is_some(),

@@ -147,7 +147,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     outcome
 }
 
-/// What `--json` prints, without what is known of tables.
+/// What `--json` prints, without the cells of tables.
 pub fn document<'a>(
     axioms: &'a [Explanation],
     warnings: &'a Diagnostics,
@@ -339,7 +339,7 @@ fn rule(theory: &Theory, formula: &Formula, culprits: &[Span]) -> String {
             ' '
         });
     }
-    // Spaces inside of a marked atom.
+    // Spaces inside a marked atom.
     for i in 1..marks.len().saturating_sub(1) {
         if text[i] == ' ' && marks[i - 1] == '^' && marks[i + 1] == '^' {
             marks[i] = '^';

@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 
 use crate::whole_file::{self, failed};
 
-/// Whether they may be written there.
+/// Checks that they may be written there.
 ///
 /// # Errors
 /// If a file of the manifest's own would be written over.

@@ -134,16 +134,16 @@ fn human(found: &Identified) -> String {
     let (name, count) = (&found.predicate, found.classes.len());
     let mut text = match found.maps.as_str() {
         "1" => format!(
-            "the axioms fix all {count} classes of `{name}`: a network that keeps them all says what is true\n"
+            "the axioms fix all {count} classes of `{name}`: a network that satisfies them all is right\n"
         ),
         maps => {
             let bijective = match found.bijective.as_deref() {
-                Some("1") => "only the right one a bijection".to_string(),
-                Some(n) => format!("{} of them bijections", thousands(n)),
+                Some("1") => "only the right one is a bijection".to_string(),
+                Some(n) => format!("{} of them are bijections", thousands(n)),
                 None => "the bijections among them are too many to count".to_string(),
             };
             format!(
-                "`{name}` cannot be learnt from this supervision alone: {} maps of its {count} classes keep all axioms \
+                "`{name}` cannot be learnt from this supervision alone: {} maps of its {count} classes satisfy all axioms \
                  ({bijective}), and training cannot tell them apart\n",
                 thousands(maps)
             )
@@ -174,8 +174,7 @@ fn human(found: &Identified) -> String {
         text += &format!("  fixed: {fixed}\n");
     }
     if !found.examples.is_empty() {
-        text +=
-            "\nconfusions that no axiom notices, the smallest first (true class → what is said):\n";
+        text += "\nconfusions that no axiom notices, the smallest first (true class → predicted class):\n";
     }
     for map in &found.examples {
         text += &format!("  {}\n", found.moved(map));
@@ -214,14 +213,14 @@ fn after_text(found: &Identified, after: &LearntMap) -> String {
     let share = percent(after.agreeing.into(), after.individuals.into());
     match (moved.is_empty(), found.allows(&after.map)) {
         (true, _) => {
-            format!("\nthe run says what is true of every class ({share} of all individuals)\n")
+            format!("\nthe run predicts every class correctly ({share} of all individuals)\n")
         }
         (false, true) => format!(
             "\nthe run has learnt one of these confusions: {} ({share} of all individuals are as this map says)\n",
             moved.join(", ")
         ),
         (false, false) => format!(
-            "\nthe run mostly says {} ({share} of all individuals), which breaks axioms: this is not a shortcut: it has not learnt enough\n",
+            "\nthe run mostly says {} ({share} of all individuals), which breaks axioms: this is not a shortcut, the run has not learnt enough\n",
             moved.join(", ")
         ),
     }
@@ -239,7 +238,7 @@ impl NotFixed {
     /// What `check` says.
     pub fn line(&self, manifest: &Path) -> String {
         format!(
-            "the axioms do not fix the classes of `{name}`: {} maps of them keep all axioms (`logltn identify {} --predicate {name}` \
+            "the axioms do not fix the classes of `{name}`: {} maps of them satisfy all axioms (`logltn identify {} --predicate {name}` \
              says which, and what to label)\n",
             thousands(&self.maps),
             manifest.display(),
@@ -258,7 +257,7 @@ pub fn not_fixed(project: &Project) -> Vec<NotFixed> {
     let mut own = project.clone();
     own.data.set_stop(Arc::clone(&stop));
     let (sender, receiver) = mpsc::channel();
-    // It may be in the middle of something that does not look at the clock; then nobody waits for it.
+    // The search may be in a part that does not check the clock; it is abandoned then.
     std::thread::spawn(move || {
         for id in own.learnt_classes() {
             let predicate = own.theory()[id].name.clone();

@@ -1,4 +1,4 @@
-//! The flags of all questions: which run is asked, and how formulas are meant.
+//! The flags that all questions share: the run, the semantics and its parameters.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::eval::{parameter, semantics};
 
-/// Which run is asked, and how formulas are meant.
+/// The run, the semantics and its parameters.
 #[derive(clap::Args)]
 pub struct Meaning {
     /// The folder of a run, finished or not; needed where something is learnt
@@ -30,7 +30,7 @@ pub struct Meaning {
 }
 
 impl Meaning {
-    /// What is to be asked of a project.
+    /// The settings of a question to a project.
     pub fn questions<'a>(&'a self, project: &'a Project, top: usize) -> Questions<'a> {
         let last = project.manifest.schedule.last(self.run.is_some());
         Questions {

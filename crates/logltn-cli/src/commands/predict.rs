@@ -1,4 +1,4 @@
-//! `logltn predict`: what a predicate or a function says.
+//! `logltn predict`: the values of a predicate or a function.
 
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -164,13 +164,13 @@ pub fn run(arguments: &Arguments) -> Outcome {
     }
 }
 
-/// A bar, unless it would stand among the rows.
+/// A progress bar, unless rows go to the same terminal.
 fn progress(count: u64, to_stdout: bool) -> ProgressBar {
     if !io::stderr().is_terminal() || (to_stdout && io::stdout().is_terminal()) {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(count);
-    let style = "{bar:30} {human_pos}/{human_len} rows  {per_sec}  {elapsed} gone, {eta} left";
+    let style = "{bar:30} {human_pos}/{human_len} rows  {per_sec}  {elapsed} elapsed, {eta} left";
     bar.set_style(ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar()));
     bar
 }
@@ -193,8 +193,7 @@ fn write(
         )
         .map(drop);
     };
-    // Whole or not at all.
-    // Ctrl-C must not leave half of it behind.
+    // The file is written whole or not at all, also on Ctrl-C.
     let (stop, _unsaved) = (ctrl_c::asks_to_stop(), Unsaved::new());
     let out = Stoppable {
         out: BufWriter::new(whole_file::beside(path)?),
@@ -206,7 +205,7 @@ fn write(
     Ok(())
 }
 
-/// Fails when it is asked to stop.
+/// Fails on Ctrl-C.
 struct Stoppable<W> {
     out: W,
     stop: Arc<AtomicBool>,
@@ -243,7 +242,7 @@ fn write_to<W: Write>(
         let text = page.rules(predictor, rows)?;
         return finish(out, name, &harmless(&text));
     }
-    // A file has the names as they are; a terminal would obey them.
+    // A file gets the names as they are; a terminal would interpret control characters.
     let at_terminal = arguments.out.is_none() && io::stdout().is_terminal();
     let shown = |text: &str| match at_terminal {
         true => harmless(text).into_owned(),
@@ -300,10 +299,10 @@ fn finish<W: Write>(mut out: W, name: &Path, text: &str) -> Result<W, Diagnostic
     written(result, name).map(|()| out)
 }
 
-/// What has become of writing.
+/// The result of writing.
 pub(super) fn written(result: io::Result<()>, name: &Path) -> Result<(), Diagnostics> {
     match result {
-        // A reader that has seen enough (`| head`) is no failure.
+        // A closed pipe (`| head`) is not a failure.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             let what = format!("{}: cannot be written: {error}", name.display());
             Err(Diagnostic::error(Code::CannotWrite, what).into())
@@ -481,7 +480,7 @@ impl<'a> Page<'a> {
         json: bool,
     ) -> Result<String, Diagnostics> {
         let (arguments, world) = predictor.world(rows)?;
-        // Each class has a row of its own, unless they exclude each other.
+        // Each class has its own row, unless they exclude each other.
         let with_class = self.class_sort.as_ref().filter(|_| !self.is_softmax);
         let columns = match with_class {
             Some(_) => &self.all_columns,
@@ -491,7 +490,7 @@ impl<'a> Page<'a> {
             true => format!(
                 "{{\n  \"predicate\": {},\n  \"log_probability\": {},\n  \"rows\": [",
                 string(&self.symbol),
-                // Of a world that was found by a cut, how probable it is among all others is not known.
+                // The probability of a world found by a minimum cut is unknown.
                 match world.log_probability {
                     log if log.is_nan() => "null".to_string(),
                     log => exact(log).to_string(),

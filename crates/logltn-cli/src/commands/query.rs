@@ -1,4 +1,4 @@
-//! `logltn query`: how true a formula is, or of whom.
+//! `logltn query`: how true a formula is, or which bindings satisfy it.
 
 use std::path::PathBuf;
 
@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let mut questions = arguments.meaning.questions(&project, arguments.top);
     questions.joint = arguments.joint;
     if arguments.joint && !questions.semantics.exact {
-        let what = format!("`--joint` means nothing under `{}`", questions.semantics);
+        let what = format!("`--joint` does not apply under `{}`", questions.semantics);
         let error = Diagnostic::error(Code::OperatorsDoNotMix, what)
             .help("ask for exact probabilities: `--semantics probability`");
         return console::wrong_input(&error.into(), arguments.json);

@@ -297,7 +297,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
             ));
             Outcome::Failed
         }
-        // Before the first run it is the input that is wrong.
+        // A failure before the first run is wrong input.
         Err(errors) if !progress.has_begun() => console::wrong_input(&errors, common.json),
         Err(errors) => console::failed(&errors, common.json),
     }
@@ -378,7 +378,7 @@ impl Progress {
         self.steps.load(Ordering::Relaxed) > 0
     }
 
-    /// By steps: runs of the smaller data say little about those of the larger.
+    /// Counted by steps: runs on smaller data say little about runs on larger data.
     fn left(&self) -> Duration {
         let done = self.steps.load(Ordering::Relaxed).max(1) as f64;
         let of = self.of_steps.load(Ordering::Relaxed) as f64;
@@ -388,14 +388,14 @@ impl Progress {
 
 /// What matters first: a narrow terminal cuts off the end of the line, which must not wrap.
 fn bar_style() -> ProgressStyle {
-    let style = "{bar:20} {percent:>3}%  {gone} gone, {left} left  {wide_msg}";
+    let style = "{bar:20} {percent:>3}%  {gone} elapsed, {left} left  {wide_msg}";
     let style = ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar());
     style
         .with_key("gone", |state: &ProgressState, out: &mut dyn fmt::Write| {
             let _ = out.write_str(&clock(state.elapsed()));
         })
         .with_key("left", |state: &ProgressState, out: &mut dyn fmt::Write| {
-            // Before the first step nobody knows.
+            // Unknown before the first step.
             let left = match state.pos() {
                 0 => "?".to_string(),
                 _ => clock(state.eta()),
@@ -449,7 +449,7 @@ impl Watch for Progress {
         let what = format!("{}: {}", job.title(), metrics.join(", "));
         if self.plain {
             console::complain(&format!(
-                "{done}/{runs}  {what}  ({} gone, about {} left)\n",
+                "{done}/{runs}  {what}  ({} elapsed, about {} left)\n",
                 clock(self.begun.elapsed()),
                 clock(self.left())
             ));

@@ -43,7 +43,7 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
     let given = arguments.given.as_deref().map(listed_laws);
-    // One that is named twice is in a world once.
+    // A predicate named twice is listed once.
     let mut symbols = arguments.symbols.clone();
     let mut seen = std::collections::BTreeSet::new();
     symbols.retain(|symbol| seen.insert(symbol.clone()));

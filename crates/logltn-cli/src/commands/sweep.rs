@@ -111,7 +111,7 @@ impl Bar {
             false => ProgressBar::hidden(),
             true => {
                 let bar = ProgressBar::new(steps);
-                let style = "{bar:30} {human_pos}/{human_len} steps  {elapsed} gone, {eta} left";
+                let style = "{bar:30} {human_pos}/{human_len} steps  {elapsed} elapsed, {eta} left";
                 let style = ProgressStyle::with_template(style);
                 bar.set_style(style.unwrap_or(ProgressStyle::default_bar()));
                 bar.enable_steady_tick(Duration::from_millis(250));
@@ -142,7 +142,7 @@ impl WatchSweep for Bar {
     }
 
     fn finished(&self, run: &Path, outcome: &Result<RunOutcome, Diagnostics>) {
-        // The page can be made up for.
+        // The report can be made later.
         if let Ok(mut running) = self.running.lock() {
             running.retain(|(other, _)| other != run);
         }
@@ -164,7 +164,7 @@ impl WatchSweep for Bar {
             Ok(RunOutcome::Finished { .. }) => "is finished",
             Err(errors) => {
                 self.say(errors);
-                // The others can be compared with a training that ran away, but not with a run of something else.
+                // Runs can be compared with one that diverged, but not with one of another project.
                 let input = errors.iter().any(|e| e.code() == Code::RunDiffers);
                 let ran = errors.iter().any(|e| e.code() == Code::TrainingDiverged);
                 if let (false, Ok(mut failed)) = (ran, self.failed.lock()) {

@@ -64,15 +64,15 @@ pub struct Arguments {
     /// The weight of the disagreement of an ensemble, relative to the axioms
     #[arg(long, value_name = "W", requires = "ensemble", default_value_t = DIVERSITY, value_parser = diversity)]
     diversity: f64,
-    /// What the members of an ensemble before this one say.
+    /// The predictions of the earlier members of the ensemble.
     #[arg(skip)]
     apart: Option<Apart>,
-    /// Whether another command asked for it, which `--resume` does not go with.
+    /// Whether another command started this training; then `--resume` does not apply.
     #[arg(skip)]
     prepared: bool,
 }
 
-/// What the disagreement of an ensemble counts unless said otherwise: less than any axiom that is broken.
+/// The default weight of the disagreement of an ensemble: less than any broken axiom.
 const DIVERSITY: f64 = 0.2;
 
 fn diversity(text: &str) -> Result<f64, String> {
@@ -98,7 +98,7 @@ pub fn run_command(arguments: &Arguments) -> Outcome {
     }
 }
 
-/// Trains the members of an ensemble, one after the other, each with a seed of its own.
+/// Trains the members of an ensemble, one after the other, each with its own seed.
 fn train_ensemble(project: &Project, arguments: &Arguments, count: usize) -> Outcome {
     let seed = arguments
         .seed
@@ -109,7 +109,7 @@ fn train_ensemble(project: &Project, arguments: &Arguments, count: usize) -> Out
         }
     } else if !matches!(members(&arguments.out), Ok(found) if found.len() == count) {
         let what = format!(
-            "{}: there is something else already",
+            "{}: the folder is not empty and holds no such ensemble",
             arguments.out.display()
         );
         let error = Diagnostic::error(Code::FolderTaken, what).help("choose another folder");
@@ -202,7 +202,7 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
     };
     let directory = match directory {
         Ok(directory) => directory,
-        // A disk that is full is no mistake of the input.
+        // A full disk is not wrong input.
         Err(errors) if errors.iter().any(|e| e.code() == Code::CannotWrite) => {
             return console::failed(&errors, false);
         }
@@ -221,7 +221,7 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
     let mut progress = Progress::new(trainer.total(), *trainer.semantics());
     let outcome = run(&mut trainer, &directory, &run_options, &stop, &mut progress);
     progress.finish();
-    // What is left to say must be heard; all else can be made up for.
+    // The summary must be printed; everything else can be made later.
     let _words = progress
         .unsaved
         .take()
@@ -337,7 +337,7 @@ fn report(trainer: &mut Trainer, directory: &RunDirectory) -> Result<PathBuf, Di
     report.write(directory.path())
 }
 
-/// A picture of what each predicate says of its individuals, `pictures/P.png`. Returns their paths.
+/// A picture of each predicate's predictions, `pictures/P.png`. Returns their paths.
 fn draw(trainer: &mut Trainer, directory: &RunDirectory) -> Result<Vec<PathBuf>, Diagnostics> {
     let folder = directory.file("pictures");
     let mut drawn = Vec::new();
@@ -361,7 +361,7 @@ fn draw(trainer: &mut Trainer, directory: &RunDirectory) -> Result<Vec<PathBuf>,
 /// The most classes that a matrix of concepts can show.
 const MOST_CONCEPTS: usize = 40;
 
-/// What is said of each true class, `pictures/P-concepts.png`, with the shortcut named if it is one.
+/// Predicted against true classes, `pictures/P-concepts.png`, with the shortcut named if there is one.
 fn draw_concepts(trainer: &mut Trainer, folder: &Path) -> Result<Vec<PathBuf>, Diagnostics> {
     let mut drawn = Vec::new();
     for found in trainer.concepts()? {
@@ -373,7 +373,7 @@ fn draw_concepts(trainer: &mut Trainer, folder: &Path) -> Result<Vec<PathBuf>, D
         })?;
         let rows = found.counts.iter().zip(&found.learnt.map);
         let mut table = Shades {
-            title: "true class by what is said".to_string(),
+            title: "true class against predicted class".to_string(),
             rows: found.class_names.clone(),
             columns: found.class_names.clone(),
             ..Shades::default()
@@ -393,8 +393,8 @@ fn draw_concepts(trainer: &mut Trainer, folder: &Path) -> Result<Vec<PathBuf>, D
     Ok(drawn)
 }
 
-/// From now on nothing is left half done: a picture that somebody interrupted would be missing in the report for good. They
-/// take a moment; and Ctrl-C ends the program before there is a report, which resuming makes up for.
+/// From here on the work is not interrupted: an unfinished picture would be missing from the report for good. Pictures take
+/// a moment; Ctrl-C ends the program before the report, and resuming makes it.
 fn all_of_it(trainer: &mut Trainer) {
     trainer.set_stop(Arc::default());
 }
@@ -435,7 +435,7 @@ fn finish(
     Ok(text)
 }
 
-/// What was learnt of each axiom: of the whole theory, or else of the last step, and which of them it is.
+/// The truth of each axiom: in the whole theory, or else in the last step, and which of the two it is.
 fn ended(
     trainer: &Trainer,
     directory: &RunDirectory,
@@ -462,7 +462,7 @@ fn ended(
             eval::totals(semantics, now.sat, now.loss)
         ));
     }
-    // Of the run, which may be older than this process.
+    // Time of the run, which may have begun before this process.
     let first = directory.records()?.next().transpose()?;
     let first = first.as_ref().map(|record| &record.axioms[..]);
     let schedule = trainer.project().manifest.schedule.training();
@@ -484,7 +484,7 @@ fn ended(
     ))
 }
 
-/// What steps have left out because of their samples; nothing if nothing was.
+/// What steps left out because of their samples; empty if nothing was.
 fn left_out(info: &RunInfo) -> String {
     let axioms: Vec<_> = info.axioms.iter().filter(|a| a.left_out > 0).collect();
     if axioms.is_empty() {
@@ -563,7 +563,7 @@ impl Progress {
             ProgressBar::hidden()
         } else {
             let bar = ProgressBar::new(total);
-            let style = "{bar:30} {pos}/{len} steps  {msg}  {elapsed} gone, {eta} left";
+            let style = "{bar:30} {pos}/{len} steps  {msg}  {elapsed} elapsed, {eta} left";
             bar.set_style(
                 ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar()),
             );

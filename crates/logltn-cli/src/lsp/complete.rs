@@ -1,4 +1,4 @@
-//! What can be written at a place.
+//! Completions at a position.
 
 use logltn_train::manifest::Individuals;
 use logltn_train::manifest::keys::{Kind as Holds, MANIFEST};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::definition::{Section, columns, file_of_columns};
 use super::documents::{Kind, Place, folder};
 
-/// The numbers of the protocol for what a completion is.
+/// The protocol's numbers for kinds of completions.
 const FUNCTION: u32 = 3;
 const VARIABLE: u32 = 6;
 const CLASS: u32 = 7;
@@ -19,7 +19,7 @@ const CONSTANT: u32 = 21;
 
 /// Folders with more files than this are not listed.
 const MOST_FILES: usize = 500;
-/// A sort with more labels than this is data; nobody picks from such a list.
+/// A sort with more labels than this is data, too long a list to pick from.
 const MOST_LABELS: usize = 1000;
 
 const WORDS: &[&str] = &[

@@ -20,7 +20,7 @@ pub enum Section {
     Functions,
     Constants,
     Axioms,
-    /// What no manifest grounds.
+    /// Symbols that no manifest grounds.
     None,
 }
 
@@ -38,7 +38,7 @@ impl Section {
         })
     }
 
-    /// What its names are in the theory.
+    /// The kind of its names in the theory.
     pub fn role(self) -> Role {
         match self {
             Section::Sorts => Role::Sort,
@@ -192,7 +192,7 @@ fn in_header(path: &Path, name: &str) -> Option<Value> {
     Some(location(path, &header(path)?, span))
 }
 
-/// The file that the columns of a place in the manifest are of.
+/// The file whose columns are named at a place in the manifest.
 pub fn file_of_columns(manifest: &Manifest, path: &[String]) -> Option<std::path::PathBuf> {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     let file = match path[..] {

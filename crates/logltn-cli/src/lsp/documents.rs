@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use super::toml_place::TomlPlace;
 use super::{message, uri};
 
-/// Manifests beside a theory that are looked at, and how large they may be.
+/// How many manifests beside a theory are read, and their largest size.
 const MOST_MANIFESTS: usize = 200;
 const LARGEST_MANIFEST: u64 = 1 << 20;
-/// Data beyond this is for `logltn check`.
+/// Larger data is left to `logltn check`.
 const MOST_DATA: u64 = 64 << 20;
 
 /// All open documents.
@@ -151,7 +151,7 @@ impl Documents {
             let name = open.path.display().to_string();
             let here = |d: &&Diagnostic| match d.span() {
                 Some((source, _)) => source.name() == name,
-                // What has no place, or one in a file of data, is shown where one looks.
+                // Diagnostics without a place, or with one in a data file, are shown at the top of the document.
                 None => std::ptr::eq(open, document),
             };
             let messages: Vec<Value> = (found.iter().filter(here))
@@ -181,7 +181,7 @@ impl Documents {
         let theory = manifest.resolve(&manifest.theory);
         match self.source(&theory) {
             Ok(source) => {
-                // A project is read from the disk: what is being typed is not there yet.
+                // A project is read from disk, which lacks unsaved edits.
                 let saved =
                     std::fs::read_to_string(&theory).is_ok_and(|text| text == source.text());
                 if with_data && saved && data_size(&manifest) <= MOST_DATA {
@@ -196,7 +196,7 @@ impl Documents {
         }
     }
 
-    /// A place in a document, with what is known about its project. Nothing where there is no project to speak of.
+    /// A position in a document with its project; `None` if there is no project.
     pub fn place(&self, uri: &str, position: &Value) -> Option<Place<'_>> {
         let document = self.open.get(uri)?;
         let offset = uri::offset(&document.text, position);
@@ -267,7 +267,7 @@ impl Place<'_> {
         let at = self.offset as u32;
         let touches = |word: &&Word| word.span.start <= at && at <= word.span.end;
         let mut words = self.project.words.iter().filter(touches);
-        // Between `x` and `:` the word before is meant.
+        // Between `x` and `:` the word before counts.
         words.next_back().filter(|_| self.kind == Kind::Theory)
     }
 }

@@ -1,4 +1,4 @@
-//! What an editor shows of the word under the mouse.
+//! Hover: what an editor shows for the word under the mouse.
 
 use logltn::{Role, Semantics, Word};
 use logltn_learn::MetricKind;

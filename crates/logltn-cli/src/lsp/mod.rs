@@ -1,7 +1,7 @@
 //! `logltn lsp`: a language server for theories and manifests, over standard input and output.
 //!
-//! Each document is read anew whenever it changes: theories and manifests are small. The data is read when a manifest is opened or
-//! saved, not while one types.
+//! Each document is read again whenever it changes: theories and manifests are small. The data is read when a manifest is opened
+//! or saved, not while one types.
 
 mod complete;
 mod definition;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use documents::Documents;
 
-/// Serves one client until it says that it is done.
+/// Serves one client until it shuts down.
 pub fn serve() -> Result<(), String> {
     let (connection, threads) = Connection::stdio();
     let capabilities = json!({
@@ -31,7 +31,7 @@ pub fn serve() -> Result<(), String> {
     });
     match connection.initialize(capabilities) {
         Ok(_) => {}
-        // The client went away before it began.
+        // The client left before initialisation.
         Err(error) if error.channel_is_disconnected() => return Ok(()),
         Err(error) => return Err(error.to_string()),
     }
@@ -40,7 +40,7 @@ pub fn serve() -> Result<(), String> {
         connection,
     };
     let result = server.run();
-    // The threads end when nobody can send any more.
+    // The threads end when all senders are dropped.
     drop(server);
     threads.join().map_err(|error| error.to_string())?;
     result

@@ -33,7 +33,7 @@ pub fn rename(place: &Place<'_>, new: &str) -> Result<Value, String> {
     if !is_name {
         return Err(format!("`{new}` is not a name, or is a reserved word"));
     }
-    // Whatever has that name already, a second one could be taken for it.
+    // A name that is already used would be ambiguous.
     if known.words.iter().any(|word| word.text == new) {
         return Err(format!("the theory has `{new}` already"));
     }
@@ -65,7 +65,7 @@ pub fn rename(place: &Place<'_>, new: &str) -> Result<Value, String> {
     Ok(json!({ "changes": changes }))
 }
 
-/// The new name as TOML wants it at a place: a key outside quotes is ASCII.
+/// The new name as TOML writes it there: a bare key is ASCII.
 fn as_toml(text: &str, span: Span, new: &str) -> String {
     let quoted = text[..span.start as usize].ends_with(['"', '\'']);
     match quoted || new.is_ascii() || TomlPlace::at(text, span.start as usize).in_value {

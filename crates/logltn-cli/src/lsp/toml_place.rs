@@ -1,20 +1,20 @@
-//! Where in a manifest a place is: which tables lead to it, and whether it is a key or a value. It reads text that is being
-//! typed, which a parser of TOML would refuse.
+//! Where in a manifest a place is: which tables lead to it, and whether it is a key or a value. It reads unfinished text,
+//! which a TOML parser would refuse.
 
 /// The place of a cursor.
 #[derive(Debug, Default, PartialEq)]
 pub struct TomlPlace {
     /// The tables that lead here: `["predicates", "C", "network"]`; of a value, also its key.
     pub path: Vec<String>,
-    /// Whether a value stands here, or will.
+    /// Whether this is the place of a value.
     pub in_value: bool,
     /// The word or string here, without quotes.
     pub word: String,
-    /// Where it stands, without quotes.
+    /// Where it begins, without quotes.
     pub start: usize,
     /// Where it ends.
     pub end: usize,
-    /// Whether it stands in quotes.
+    /// Whether it is in quotes.
     pub quoted: bool,
 }
 
@@ -91,7 +91,7 @@ impl Scan {
 }
 
 impl TomlPlace {
-    /// What stands at a byte of a manifest.
+    /// What is at a byte of a manifest.
     pub fn at(text: &str, offset: usize) -> TomlPlace {
         let mut scan = Scan {
             header: Vec::new(),

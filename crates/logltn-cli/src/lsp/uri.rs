@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use logltn::Span;
 use serde_json::{Value, json};
 
-/// The path of a `file:` address; other addresses stand for themselves.
+/// The path of a `file:` URI; other URIs are kept as they are.
 pub fn path(uri: &str) -> PathBuf {
     let Some(rest) = uri.strip_prefix("file://") else {
         return PathBuf::from(uri);

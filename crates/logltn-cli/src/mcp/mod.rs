@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// The newest version of the protocol that is spoken here; the parts used have not changed since the first.
+/// The newest supported version of the protocol; the parts used here have not changed since the first.
 const VERSION: &str = "2025-06-18";
 const VERSIONS: [&str; 3] = [VERSION, "2025-03-26", "2024-11-05"];
 
 /// The longest message that is read.
 const LONGEST: u64 = 1 << 22;
 
-/// Answers messages until the client is gone. A tool may take as long as `limit`.
+/// Answers messages until the client disconnects. A tool may run for at most `limit`.
 pub fn serve(limit: Duration) -> io::Result<()> {
     let mut input = io::stdin().lock();
     loop {
@@ -49,7 +49,7 @@ fn failure(id: &Value, code: i64, message: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
 }
 
-/// The answer to a request; notifications and answers to what was never asked have none.
+/// The response to a request; notifications and stray responses get none.
 fn answer(message: &Value, limit: Duration) -> Option<Value> {
     let id = message.get("id")?;
     let Some(method) = message.get("method").and_then(Value::as_str) else {

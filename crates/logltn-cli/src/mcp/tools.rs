@@ -1,5 +1,4 @@
-//! The tools: each is a command of the program, run as a process of its own, so that what fails, hangs or takes too much memory
-//! ends by itself.
+//! The tools: each runs a command of the program in a separate process, so a failure, a hang or too much memory stays there.
 
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -212,11 +211,11 @@ fn words(tool: &Tool, given: &Map<String, Value>) -> Result<Vec<String>, String>
         };
         match argument.way {
             Way::Plain => plain.push(text),
-            // With `=`, whatever the value begins with is no flag.
+            // With `=`, a value that begins with a dash is not read as a flag.
             Way::Flag(flag) => flags.push(format!("{flag}={text}")),
         }
     }
-    // Behind `--` nothing is taken for a flag.
+    // After `--` nothing is read as a flag.
     flags.push("--".to_string());
     flags.extend(plain);
     Ok(flags)
@@ -245,8 +244,8 @@ fn run(tool: &Tool, words: &[String], limit: Duration) -> Value {
         Ok(program) => program,
         Err(error) => return result(&format!("cannot find the program: {error}"), true),
     };
-    // The Python package is not a program of its own. Which environment it is in is told by the name that Python was
-    // called by, not by the file behind it.
+    // The Python package is run by Python. The name that Python was called by tells the environment; the file behind
+    // it does not.
     let stem = program.file_stem().map(|stem| stem.to_string_lossy());
     let is_python = stem.is_some_and(|stem| stem.starts_with("python"));
     let called = std::env::args_os().next().filter(|_| is_python);
@@ -305,7 +304,7 @@ fn run(tool: &Tool, words: &[String], limit: Duration) -> Value {
     result(&said, failed)
 }
 
-/// What a stream holds, as far as an answer may go; the rest is read and dropped.
+/// The text of a stream, cut to the length of an answer; the rest is read and dropped.
 fn read(mut stream: impl Read) -> String {
     let mut bytes = Vec::new();
     let _ = (&mut stream).take(MOST_OUTPUT).read_to_end(&mut bytes);

@@ -18,7 +18,7 @@ pub fn page(mut program: Command) -> String {
     out
 }
 
-/// A command; what it shares with its siblings stands at their parent.
+/// A command; what it shares with its siblings is at their parent.
 fn section(out: &mut String, command: &Command, level: &str, before: &str, shared: &[&str]) {
     if command.get_name() == "help" || command.is_hide_set() {
         return;
@@ -31,7 +31,7 @@ fn section(out: &mut String, command: &Command, level: &str, before: &str, share
         .get_subcommands()
         .filter(|c| c.get_name() != "help")
         .collect();
-    // What all inner commands take is told once.
+    // Arguments that all subcommands share are listed once.
     let everywhere = |arg: &&Arg| {
         let takes = |c: &&Command| {
             c.get_arguments()

@@ -206,7 +206,7 @@ impl Browser {
     }
 
     /// Presses what a selector finds first, as soon as it is there and can be pressed. Finding and pressing are one call: the
-    /// page may be drawn anew between two.
+    /// page may be drawn again between two.
     pub fn press(&mut self, selector: &str) {
         self.wait(&format!(
             "((e) => e && !e.disabled && (e.click(), true))(document.querySelector({selector:?}))"

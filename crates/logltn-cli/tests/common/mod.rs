@@ -1,4 +1,4 @@
-//! Small projects in folders of their own, and the program run on them.
+//! Small projects in their own folders, and the program run on them.
 #![allow(dead_code)] // each test uses its part
 
 #[cfg(unix)]
@@ -121,7 +121,7 @@ impl Run {
         assert_eq!(self.status, status, "{self}");
     }
 
-    /// It succeeded without a word on standard error.
+    /// It succeeded silently on standard error.
     #[track_caller]
     pub fn quiet(&self) {
         assert_eq!((self.status, self.stderr.as_str()), (0, ""), "{self}");

@@ -1,4 +1,4 @@
-//! The words of the readers, each next to the file that earns them.
+//! The messages of the readers, each beside the file that causes it.
 
 use logltn_diagnostics::Diagnostics;
 use safetensors::tensor::Dtype;
@@ -54,11 +54,11 @@ fn csv_files() {
     insta::assert_snapshot!(say(b"x,y,x,,\n1,2,3,4,5\n"), @r#"
     error: points.csv, header (line 1): columns 1 and 3 are both named `x`
      |
-     = help: give every column a name of its own
+     = help: give every column a different name
 
-    error: points.csv, header (line 1): columns 4 and 5 have no name; only one may have none
+    error: points.csv, header (line 1): columns 4 and 5 have no name; only one column may be without one
      |
-     = help: give every column a name of its own
+     = help: give every column a different name
     "#);
     insta::assert_snapshot!(say(b"name\nAndr\xe9\n"), @r#"
     error: points.csv: expected text in UTF-8: line 2 is not UTF-8
@@ -179,7 +179,7 @@ fn individuals() {
     insta::assert_snapshot!(say(b"cat\ndog\n\ncat\ndog,animal\n"), @r#"
     error: types.csv: the label `cat` is on line 1 and again on line 4
      |
-     = help: every individual needs a label of its own: remove one of the lines
+     = help: labels must differ: remove one of the lines
 
     error: types.csv, line 5: expected one label, found 2 columns
      |
@@ -295,7 +295,7 @@ fn npy_headers() {
     insta::assert_snapshot!(say("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1,)}"), @r#"
     error: a.npy: expected an array of numbers, found a structured array (named columns)
      |
-     = help: save each column as an array of its own, with `numpy.savez`
+     = help: save each column as a separate array, with `numpy.savez`
     "#);
     insta::assert_snapshot!(say("{'descr': '<f4', 'shape': (1,)}"), @r#"
     error: a.npy: the npy header does not say `fortran_order`
@@ -586,7 +586,7 @@ fn safetensors_files() {
 #[test]
 fn names() {
     insta::assert_snapshot!(fields(b"", "features.mat"), @r#"
-    error: features.mat: the name does not tell the format of the file
+    error: features.mat: unknown file extension
      |
      = note: the formats are `.csv`, `.npy`, `.npz`, `.safetensors`, `.idx`, and `.idx.gz`, `.gz`, `-ubyte` or `-ubyte.gz` for IDX
     "#);

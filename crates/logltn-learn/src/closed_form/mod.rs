@@ -2,9 +2,8 @@
 //!
 //! The text becomes a list of nodes (`syntax.rs`), whose names and lengths are then looked up (`lengths.rs`), and these a
 //! short program of operations over blocks of rows (`tape.rs`), which runs forwards and backwards (`run.rs`). Sums over
-//! vectors, which are most of the work, read these where they stand (`sums.rs`), unless a product of matrices has found them
-//! already (`rest.rs`). Where the rows' numbers come from is the
-//! model's affair.
+//! vectors, which are most of the work, read these where they are (`sums.rs`), unless a product of matrices has found them
+//! already (`rest.rs`). Where the rows' numbers come from is the model's affair.
 
 mod lengths;
 mod rest;
@@ -269,7 +268,7 @@ impl ClosedForm {
         let whole = |code, message: String| self.mark(Diagnostic::error(code, message));
         for (i, (name, first)) in self.learn.iter().enumerate() {
             if given.iter().any(|argument| argument.name == *name) {
-                let what = format!("`{name}` is an argument, and cannot be learnt as well");
+                let what = format!("`{name}` is an argument, so it cannot be learnt as well");
                 wrong.push(whole(Code::DuplicateName, what));
             }
             if self.learn[..i].iter().any(|(earlier, _)| earlier == name) {

@@ -24,7 +24,7 @@ pub(crate) struct Work<T> {
 /// Where the vectors of a block's rows begin.
 #[derive(Clone, Debug, Default)]
 struct Starts {
-    /// Of each leaf that is read where it stands.
+    /// Of each leaf that is read where it is.
     leaves: Vec<Vec<u32>>,
     /// Of vectors of the block that follow each other, for the operation at hand.
     own: Vec<u32>,
@@ -32,14 +32,14 @@ struct Starts {
     same: Vec<u32>,
 }
 
-/// Numbers of an argument that are read where they stand.
+/// Numbers of an argument that are read where they are.
 pub(crate) struct InPlace<'a, T> {
     pub numbers: &'a [T],
     /// The table to which the derivatives by them are added, at the same places.
     pub table: Option<usize>,
 }
 
-/// The leaves that are read where they stand.
+/// The leaves that are read where they are.
 pub(crate) type Places<'r, 'a, T> = &'r dyn Fn(usize) -> Option<InPlace<'a, T>>;
 
 impl<T: Real> Work<T> {
@@ -55,7 +55,7 @@ impl<T: Real> Work<T> {
         self.rows.same.resize(tape.rows, 0);
     }
 
-    /// Where the vector of each row begins, of a leaf that is read where it stands; to be filled in.
+    /// Where the vector of each row begins, of a leaf that is read where it is; to be filled in.
     pub fn starts_mut(&mut self, leaf: usize, rows: usize) -> &mut [u32] {
         let starts = &mut self.rows.leaves[leaf];
         if starts.len() < rows {
@@ -140,7 +140,7 @@ impl<T: Real> Work<T> {
     }
 
     /// The derivatives by all results that are `active`, from those by the result of each row. What the way back needs of
-    /// the block must be there. Those by what is read where it stands are added to the tables. It ends at results that are
+    /// the block must be there. Those by what is read where it is are added to the tables. It ends at results that are
     /// `known` from elsewhere.
     pub fn backward(
         &mut self,

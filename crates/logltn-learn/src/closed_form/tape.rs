@@ -1,6 +1,6 @@
 //! A closed form as a short program: one operation after the other, each over a block of rows.
 //!
-//! The numbers of a row stand together, so that loops run over the numbers of a vector, or, where there is one number to a
+//! The numbers of a row are together, so that loops run over the numbers of a vector, or, where there is one number to a
 //! row, over rows. A block is so small that all that is computed of it stays in the cache; what does not depend on a row,
 //! such as `exp(rate)`, is computed once for a block.
 
@@ -12,7 +12,7 @@ use super::lengths::{Shape, Typed};
 use super::sums::{MOST_TERMS, Of, Sum};
 use super::syntax::{Binary, Unary};
 
-/// About so many numbers of a block are held at once. Those of arguments that are read where they stand count too: they
+/// About so many numbers of a block are held at once. Those of arguments that are read where they are count too: they
 /// pass through the same cache.
 const BLOCK_NUMBERS: usize = 16384;
 

@@ -288,7 +288,7 @@ impl Point {
                 );
             }
         }
-        // Single precision is the same but for roundings.
+        // Single precision is the same except for roundings.
         let (single, by_single) = self.run::<f32>(&tape, &weights, true);
         let all = |values: &[f64], gradients: &[Vec<f64>]| {
             let gradients = gradients.iter().flatten();

@@ -1,4 +1,4 @@
-//! What a predicate says of rows.
+//! The value of a predicate for rows.
 
 use logltn::theory::PredicateId;
 use logltn::{Code, Diagnostic, Diagnostics, Output, OutputKind};
@@ -17,7 +17,7 @@ pub(super) struct Answers {
     /// How many individuals its rows have: all arguments, or all but the last.
     arity: usize,
     tuples: Vec<u32>,
-    /// Those that stand in the rows.
+    /// Those that is in the rows.
     numbers: Vec<f64>,
     rows: usize,
     /// The last argument of each row, if that picks a class.

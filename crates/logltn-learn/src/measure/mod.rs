@@ -69,7 +69,7 @@ pub enum Known {
 }
 
 impl Metric {
-    /// A metric without a name of its own.
+    /// A metric without its own name.
     pub fn new(kind: MetricKind, of: impl Into<String>, known: Known) -> Metric {
         Metric {
             kind,
@@ -313,7 +313,7 @@ impl Measure {
         self.told(value)
     }
 
-    /// What a function says of its rows.
+    /// The value of a function for its rows.
     fn values(
         &self,
         knowledge: &KnowledgeBase,

@@ -286,7 +286,7 @@ fn table_columns<'k>(
     })?;
     let wrong = || {
         let what = format!(
-            "the rows of table `{table}` cannot be known answers of `{}`: its columns are not the arguments",
+            "the rows of table `{table}` cannot be known answers of `{}`: its columns do not match the arguments",
             metric.of
         );
         metric.wrong(Code::WrongSort, what)

@@ -153,28 +153,28 @@ metrics! {
         "the share of rows that are right";
     /// The mean over classes of the share of right ones.
     BalancedAccuracy = "balanced_accuracy", Predicate, Larger, Figure::Classes(balanced_accuracy),
-        "the mean over the classes that occur of the share of their rows that are right";
+        "the accuracy of each class that occurs, averaged over the classes";
     /// Agreement of two clusterings, corrected for chance.
     AdjustedRandIndex = "adjusted_rand_index", Predicate, Larger, Figure::Classes(adjusted_rand_index),
         "how alike two groupings are, whatever their names: 1 if the same, about 0 by chance";
     /// The share of right answers, classes renamed one to one as it is best.
     MatchedAccuracy = "matched_accuracy", Predicate, Larger, Figure::Classes(matched_accuracy),
-        "the accuracy under the renaming of classes, one to one, that makes it greatest: concepts that are learnt but mixed up";
+        "the accuracy under the best one-to-one renaming of the classes: high if concepts are learnt but mixed up";
     /// How many classes are never predicted.
     Collapse = "collapse", Predicate, Smaller, Figure::Classes(collapse),
         "how many of the classes that occur are never predicted";
     /// How far certainties are from shares.
     CalibrationError = "calibration_error", Predicate, Smaller, Figure::Certainties(calibration_error),
-        "the expected calibration error, in 15 groups: how far the certainty of classes is from the share of right ones";
+        "the expected calibration error, in 15 groups: how far confidence is from accuracy";
     /// The harmonic mean of precision and recall.
     F1 = "f1", Predicate, Larger, Figure::TruthsOrClasses(f1, f1_of_classes),
-        "the harmonic mean of precision and recall; of classes, the mean over them";
+        "the harmonic mean of precision and recall; for classes, the mean over them";
     /// The share of what is found that is right.
     Precision = "precision", Predicate, Larger, Figure::TruthsOrClasses(precision, precision_of_classes),
-        "the share of what is called true that is true, 0 if nothing is; of classes, the mean over them";
+        "the share of rows predicted true that are true, 0 if none is predicted; for classes, the mean over them";
     /// The share of what is right that is found.
     Recall = "recall", Predicate, Larger, Figure::TruthsOrClasses(recall, recall_of_classes),
-        "the share of what is true that is called true; of classes, the mean over them";
+        "the share of true rows that are predicted true; for classes, the mean over them";
     /// The area under precision over recall.
     AveragePrecision = "average_precision", Predicate, Larger, Figure::Truths(average_precision),
         "the area under precision over recall, as steps";

@@ -1,4 +1,4 @@
-//! What a predicate says of rows: numbers that know what they are.
+//! The value of a predicate for rows: numbers that know what they are.
 
 use logltn::OutputKind;
 

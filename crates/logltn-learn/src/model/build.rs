@@ -19,7 +19,7 @@ use crate::spanned::Place;
 /// number and moments twice more.
 pub(super) const BYTES_LEARNT: usize = 40;
 
-/// What a parameter of a network takes: it also stands in two other orders, for the way forward and for the way back.
+/// What a parameter of a network takes: it also is in two other orders, for the way forward and for the way back.
 const BYTES_PER_PARAMETER: usize = BYTES_LEARNT + 8;
 
 /// What a unit grounds.
@@ -336,7 +336,7 @@ impl<'a> Builder<'a> {
         self.add_feed(unit, feed, place).map(|feed| (unit, feed))
     }
 
-    /// The shared hidden layers of a named network, as a unit of its own.
+    /// The shared hidden layers of a named network, as its own unit.
     fn trunk(
         &mut self,
         name: &str,

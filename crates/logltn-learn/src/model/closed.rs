@@ -1,11 +1,10 @@
 //! Closed forms behind predicates: which numbers their arguments are, and where their gradients go.
 //!
-//! A request is answered in blocks of rows, the blocks shared out among lanes. How many lanes there are depends on the
-//! size of the request alone, and what they find is added up in their order, so the bits do not depend on the number of
-//! threads. Sums of products of vectors are products of matrices where rows ask about many pairs of the same few (`grid.rs`);
-//! what is below is all else. Vectors that are learnt are read where they stand, and so are the derivatives by them added to, wherever only
-//! sums over vectors read them. Of a block the way back finds the sums over vectors, one number each a row; the rest is
-//! computed again, which is cheaper than reading it from memory.
+//! A request is answered in blocks of rows, the blocks shared out among lanes. How many lanes there are depends on the size of the request
+//! alone, and what they find is added up in their order, so the bits do not depend on the number of threads. Sums of products of vectors
+//! are products of matrices where rows ask about many pairs of the same few (`grid.rs`); what is below is all else. Vectors that are learnt
+//! are read where they are, and so are the derivatives by them added to, wherever only sums over vectors read them. Of a block the way back
+//! finds the sums over vectors, one number each a row; the rest is computed again, which is cheaper than reading it from memory.
 
 mod ranking;
 
@@ -64,7 +63,7 @@ pub(super) struct Feed {
     active: Vec<bool>,
     /// Where gradients go, each once.
     targets: Vec<Target>,
-    /// For each leaf that is read where it stands: which learnable table that is, and its place among the targets.
+    /// For each leaf that is read where it is: which learnable table that is, and its place among the targets.
     in_place: Vec<Option<(usize, usize)>>,
     again: Again,
     /// The ways to compute it as a product of matrices.
@@ -198,7 +197,7 @@ impl Builder<'_> {
             pieces.push(piece.ok_or_else(|| {
                 let name = &self.knowledge.theory()[self.model.closed[closed].predicate].name;
                 let what = format!(
-                    "an axiom applies `{name}` to something that has not the numbers its closed form needs"
+                    "an axiom applies `{name}` to something that lacks the numbers its closed form needs"
                 );
                 form.mark(Diagnostic::error(Code::WrongShape, what))
             })?);
@@ -434,7 +433,7 @@ impl Closed {
     /// Whether all numbers can be what they are to be.
     fn in_range<T: Real>(&self, sources: Sources<'_>, out: &mut [T]) -> Result<(), OutOfRange> {
         match sources.are_stopped() {
-            // Whoever asked to stop knows that these are no numbers.
+            // Whoever asked to stop knows that these are not numbers.
             true => Ok(()),
             false => in_range(self.form.output().kind, out),
         }
@@ -636,7 +635,7 @@ impl Closed {
 }
 
 impl Feed {
-    /// Where a leaf is read, if that is where it stands.
+    /// Where a leaf is read, if that is where it is.
     fn place<'a, T: Real>(&self, sources: Sources<'a>, leaf: usize) -> Option<InPlace<'a, T>> {
         let (table, target) = self.in_place[leaf]?;
         let numbers = T::of_single(&sources.learnable[table].values)?;

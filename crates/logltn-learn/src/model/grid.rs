@@ -15,7 +15,7 @@ use super::inputs::Sources;
 use super::unit::Piece;
 use crate::closed_form::{Rest, Tape};
 
-/// Arguments that stand together are looked up by so many numbers at most.
+/// Arguments that are together are looked up by so many numbers at most.
 const MOST_TOGETHER: usize = 4;
 
 /// Vectors that are shorter are not worth it.

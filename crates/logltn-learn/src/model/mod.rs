@@ -336,7 +336,7 @@ impl Model {
     }
 
     /// Says which step of the training comes next, counted from 0: what dropout drops depends on it, so that a
-    /// training that was interrupted goes on with the same bits.
+    /// training that was interrupted continues with the same bits.
     pub fn set_step(&mut self, step: u64) {
         let networks = self.units.iter_mut().map(|unit| &mut unit.network);
         networks.for_each(|network| network.set_step(step));
@@ -898,7 +898,7 @@ fn rows_shape(arguments: &[ArgumentSort]) -> Result<Vec<ArgumentShape>, Diagnost
         ArgumentSort::Vector(1) => Ok(ArgumentShape::Number),
         ArgumentSort::Vector(_) => Err(Diagnostic::error(
             Code::VectorArgument,
-            "what has an argument that is a vector cannot be asked about rows",
+            "a predicate or function with a vector argument cannot be asked about rows",
         )),
     });
     Ok(shape.collect::<Result<_, Diagnostic>>()?)
@@ -913,7 +913,7 @@ impl Builder<'_> {
             if request.shape.iter().any(applied) {
                 let name = &self.knowledge.theory()[request.predicate].name;
                 let what = format!(
-                    "predicate `{name}` has a number of its own for each tuple of individuals, but an axiom applies it \
+                    "predicate `{name}` has a separate number for each tuple of individuals, but an axiom applies it \
                      to the value of a function"
                 );
                 return Err(Diagnostic::error(Code::NotGrounded, what)

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 /// A network and its rows of the current step.
 #[derive(Debug)]
 pub(crate) struct Unit {
-    /// What stands in checkpoints before the names of its tensors.
+    /// What is in checkpoints before the names of its tensors.
     pub name: String,
     /// The unit whose parameters it uses, if they are not its own: a network that reads its own outputs, as
     /// in `f(f(x))`, runs more than once in a step.
@@ -17,7 +17,7 @@ pub(crate) struct Unit {
     pub input_width: usize,
     pub output_width: usize,
     pub feeds: Vec<Feed>,
-    /// Some input is learnt, here or in another unit, so the gradient goes on.
+    /// Some input is learnt, here or in another unit, so the gradient continues.
     pub passes_gradient: bool,
     /// All its inputs are data: if the rows stay, so do the inputs.
     pub reads_data_only: bool,

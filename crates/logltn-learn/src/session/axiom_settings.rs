@@ -43,7 +43,7 @@ impl Session {
         self.use_axioms(axioms)
     }
 
-    /// Gives the axioms of a phase that have schedules of their own the parameters of the next step.
+    /// Gives the axioms of a phase that have their own schedules the parameters of the next step.
     pub(crate) fn move_axioms(&mut self, phase: usize, moment: Moment) -> Result<(), Diagnostics> {
         let phase = &mut self.phases[phase];
         for (axiom, &place) in phase.axioms.iter().enumerate() {

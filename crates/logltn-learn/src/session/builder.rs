@@ -133,8 +133,8 @@ impl Builder {
         self.table(table, columns)
     }
 
-    /// In each step quantifiers over the sort see so many of its individuals, drawn anew and the same for the whole step.
-    /// `evaluate` and the questions see all.
+    /// In each step quantifiers over the sort see so many of its individuals, drawn again and the same for the whole
+    /// step. `evaluate` and the questions see all.
     pub fn sample(mut self, sort: &str, individuals: usize) -> Builder {
         self.training.samples.insert(sort.into(), individuals);
         self
@@ -599,7 +599,9 @@ impl Grounder {
             let (kind, value) = (output.kind, values[at]);
             self.wrong(
                 Code::ValueOutOfRange,
-                format!("predicate `{name}`: number {at} is {value}, which cannot be its {kind:?}"),
+                format!(
+                    "predicate `{name}`: number {at} is {value}, which is not a valid {kind:?}"
+                ),
             );
             return None;
         }

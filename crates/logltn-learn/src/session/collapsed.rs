@@ -109,7 +109,7 @@ impl Session {
             .map(|a| format!("`{}`", a.name))
             .collect();
         let message = format!(
-            "`{}` says `{}` of {} of the {} individuals of `{name}` that have no label",
+            "`{}` predicts `{}` for {} of the {} individuals of `{name}` without a label",
             predicate.name,
             theory[class].individual_name(most),
             match count == found.len() {
@@ -131,7 +131,7 @@ impl Session {
                     "three things together prevent it (docs/semi-supervised.md): say that every class occurs, `axiom every: \
                      forall k: {kind}. exists x: {name}. {0}(x, k)`; `[schedule] alpha = 1`; and begin with the labels alone, \
                      `phases = [{{ steps = 50, axioms = [\"{1}\"] }}, {{ steps = 150 }}]`. Or ask for agreement class by class, \
-                     `forall k: {kind}. {0}(x, k) <-> {0}(y, k)`, which undecided things keep, too",
+                     `forall k: {kind}. {0}(x, k) <-> {0}(y, k)`, which undecided individuals satisfy too",
                     predicate.name, axiom.name
                 )),
         ))

@@ -103,7 +103,7 @@ pub(crate) struct Phase {
     pub axioms: Vec<usize>,
 }
 
-/// The most numbers that are gone through to see how much axioms pull: each axiom has a derivative by each.
+/// The most numbers that are visited to see how much axioms pull: each axiom has a derivative by each.
 const MOST_LOOKED_AT: u64 = 1 << 28;
 
 /// What one step found, before it changed the parameters.
@@ -161,10 +161,7 @@ impl Session {
         whole: Result<Arc<Plan>, Diagnostics>,
     ) -> Result<Session, Diagnostics> {
         if training.phases.is_empty() {
-            let error = Diagnostic::error(
-                Code::NoTrainingLength,
-                "the training has no length: there are no steps to do",
-            );
+            let error = Diagnostic::error(Code::NoTrainingLength, "the training has no steps");
             return Err(error.help("say how many steps, epochs or phases").into());
         }
         // All mistakes at once.
@@ -430,7 +427,7 @@ impl Session {
         now.unwrap_or(self.phases.len() - 1)
     }
 
-    /// Where the training stands.
+    /// Where the training is.
     fn moment(&self) -> Moment {
         Moment {
             step: self.done,
@@ -828,8 +825,8 @@ impl Session {
         Plan::new(data, outputs, &self.training.semantics).map(Arc::new)
     }
 
-    /// What a predicate says of some rows of individuals, `arity` of them to a row: its numbers (logits of a network),
-    /// for each row one, or one for each class. The argument that picks the class is left out.
+    /// The value of a predicate for some rows of individuals, `arity` of them to a row: its numbers (logits of a
+    /// network), for each row one, or one for each class. The argument that picks the class is left out.
     ///
     /// # Errors
     /// If there is no such predicate or individual, or if it can be asked about the rows of the axioms only.

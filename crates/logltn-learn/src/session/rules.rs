@@ -17,7 +17,7 @@ const NAMED: usize = 4;
 const MOST_GROUNDINGS: u128 = 50_000_000;
 
 impl Session {
-    /// How often what the rules among the axioms conclude is so where their premise is, everything taken for true that is
+    /// How often what the rules among the axioms conclude is so where their premise is, everything counted as true that is
     /// truer than ½. Axioms of weight 0 are questions, not rules. Those are left out of which there are so many groundings
     /// that looking at each would take long: how true they are may be found without.
     ///
@@ -60,12 +60,12 @@ impl Session {
         if !broken.is_empty() {
             let message = match &broken[..] {
                 [rule] => format!(
-                    "axiom {} is not kept where its premise is true: {}",
+                    "axiom {} does not hold where its premise is true: {}",
                     self.named(&[rule]),
                     how_often(rule)
                 ),
                 rules => format!(
-                    "axioms {} are not kept where their premises are true",
+                    "axioms {} do not hold where their premises are true",
                     self.named(rules)
                 ),
             };
@@ -84,7 +84,7 @@ impl Session {
             let label = |rule: &Rule| format!("in none of {} groundings", rule.groundings);
             let warning = Diagnostic::warning(Code::PremiseNeverTrue, message);
             out.push(self.marked(warning, &idle, label).help(
-                "an axiom whose premise is never true holds whatever it concludes: look at what the premise says with \
+                "an axiom whose premise is never true holds whatever it concludes: evaluate the premise with \
                  `logltn query`; more steps, a greater `learning_rate` or facts about it may make it true",
             ));
         }

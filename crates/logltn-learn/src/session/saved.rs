@@ -64,7 +64,7 @@ impl Session {
         state
     }
 
-    /// Takes up a training where its state was taken: it goes on with the same bits.
+    /// Takes up a training where its state was taken: it continues with the same bits.
     ///
     /// # Errors
     /// If the state is of another training: another seed, semantics, number of steps, or other networks. The session
@@ -137,7 +137,7 @@ impl Session {
                     Some((_, stored)) if stored.len() == values.len() => {
                         values.copy_from_slice(stored);
                     }
-                    _ => return Err(other("its optimiser is another one".to_string())),
+                    _ => return Err(other("its optimiser differs".to_string())),
                 }
             }
             optimisers.push(then);

@@ -48,7 +48,7 @@ impl Session {
             let rows = constants.iter().filter(|(block, _)| block == name);
             let rows: Vec<Range<usize>> = rows.map(|(_, range)| range.clone()).collect();
             if !whole && rows.is_empty() {
-                begun.left.push(format!("`{name}`: it is not asked for"));
+                begun.left.push(format!("`{name}`: not requested"));
                 continue;
             }
             let reason = match weights.tensor(name) {

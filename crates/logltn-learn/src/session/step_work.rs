@@ -169,7 +169,7 @@ pub(crate) fn check_memory(
         Diagnostic::error(
             Code::TooMuchMemory,
             format!(
-                "the network of `{name}` is asked about {} rows in a step{axiom}, of which training keeps about {}: more \
+                "the network of `{name}` is asked about {} rows in a step{axiom}, of which training stores about {}: more \
                  than the {} of memory that are left",
                 thousands(request.rows() as u128),
                 memory::shown(total(&bytes)),

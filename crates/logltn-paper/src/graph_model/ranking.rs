@@ -92,7 +92,7 @@ pub fn ranks(
     Ok(all)
 }
 
-/// The place of a score among those of the others, equal ones sharing the mean of theirs. None if one is no number.
+/// The place of a score among those of the others, equal ones sharing the mean of theirs. None if one is not a number.
 fn place(own: f32, others: &[f32]) -> Option<f64> {
     let [mut before, mut beside, mut odd] = [0_u32; 3];
     for &other in others {

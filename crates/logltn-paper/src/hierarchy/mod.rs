@@ -257,7 +257,7 @@ learning_rate = {{ linear = [0.001, 0] }}
         )?))
     }
 
-    /// What a network says of the test things.
+    /// The value of a network for the test things.
     fn measure(
         &self,
         configuration: Configuration,

@@ -175,8 +175,11 @@ fn read_boxes(path: &Path) -> Result<Vec<SceneBox>, Diagnostics> {
         for (pixel, (column, values)) in pixels.iter_mut().zip(&edges) {
             *pixel = u32::try_from(values[row]).unwrap_or_else(|_| {
                 if errors.error_count() < 10 {
-                    let message =
-                        format!("{}: {} is no pixel", file.place(row, *column), values[row]);
+                    let message = format!(
+                        "{}: {} is not a pixel",
+                        file.place(row, *column),
+                        values[row]
+                    );
                     errors.push(Diagnostic::error(Code::ValueOutOfRange, message));
                 }
                 0
@@ -241,7 +244,7 @@ mod tests {
         assert!(error.contains("there is no type `botle`"), "{error}");
         assert!(error.contains("did you mean `bottle`?"), "{error}");
         assert!(
-            error.contains("row 1 (line 3)") && error.contains("-5 is no pixel"),
+            error.contains("row 1 (line 3)") && error.contains("-5 is not a pixel"),
             "{error}"
         );
         let error =

@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(found.features[36..], [1.25, 1.0, 1.5, -1.5]);
     }
 
-    /// A file with one box that is right but for what is asked for.
+    /// A file with one box that is right except for what is asked for.
     fn wrong(roi: &[f32], position: &[i32], type_name: &str, partof: AttrValue) -> String {
         let mut builder = FileBuilder::new();
         for key in ["0", "1"] {

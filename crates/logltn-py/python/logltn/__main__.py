@@ -7,8 +7,8 @@ from . import _native
 
 
 def main() -> int:
-    """Does what the command line says."""
-    # Python would only take note of it, and go on with what it never comes back to.
+    """Runs the command line."""
+    # Python would only take note of it, and continue with what it never comes back to.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return _native.main(["logltn", *sys.argv[1:]])
 

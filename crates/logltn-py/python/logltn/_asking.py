@@ -19,11 +19,11 @@ class Asking:
     _defaults: tuple[float, float, float]
 
     def _ask(self, asked: dict[str, Any], values: Any, sorts: Any, tables: Any, params: Any, functions: Any) -> str:
-        """The document that the native part answers with."""
+        """The document that the native part returns."""
         raise NotImplementedError
 
     def _explanation(self, document: dict[str, Any], sorts: Any) -> Explanation:
-        """With pictures of individuals that have one; `sorts` came with the call."""
+        """Adds the pictures of individuals that have one; `sorts` came with the call."""
         raise NotImplementedError
 
     def query(
@@ -40,7 +40,7 @@ class Asking:
         params: Mapping[str, float | Percentile] | None = None,
         functions: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """How true a formula is, or of whom: the document of ``logltn query --json``.
+        """How true a formula is, or which bindings satisfy it: the document of ``logltn query --json``.
 
         A formula that begins with ``find`` has answers, the ``top`` truest first (0: all of them). Truths are logs in the log
         semantics. Computed in double precision, over all rows of batched tables.
@@ -76,8 +76,8 @@ class Asking:
     ) -> Explanation:
         """What breaks an axiom, a family or a member of one, or each of them: the document of ``logltn explain --json``.
 
-        The ``top`` least true bindings of each (0: all of them), with the literals to blame and the witnesses. What a
-        definition says is one literal, unless ``open`` names it. Computed in double precision, over all rows of batched tables.
+        The ``top`` least true bindings of each (0: all of them), with the literals to blame and the witnesses. A
+        definition counts as one literal, unless ``open`` names it. Computed in double precision, over all rows of batched tables.
 
         >>> import numpy as np, logltn
         >>> kb = logltn.KnowledgeBase('''
@@ -104,7 +104,7 @@ class Asking:
         params: Mapping[str, float | Percentile] | None = None,
         functions: Mapping[str, Any] | None = None,
     ) -> np.ndarray:
-        """What a definition says of all its tuples: an array with one axis for each argument.
+        """The truth of a definition for all its tuples: an array with one axis for each argument.
 
         Truths are logs in the log semantics and in ``prod``. Computed in double precision, over all rows of batched tables.
 
@@ -124,7 +124,7 @@ class Asking:
 
 
 class Explanation(dict[str, Any]):
-    """What :meth:`KnowledgeBase.explain` says: the document of ``logltn explain --json``, which a notebook shows as tables."""
+    """The result of :meth:`KnowledgeBase.explain`: the document of ``logltn explain --json``, which a notebook shows as tables."""
 
     def __init__(
         self, document: Mapping[str, Any] = {}, logs: tuple[bool, bool] = (False, False), pictures: dict[str, Any] | None = None
@@ -157,7 +157,7 @@ class Explanation(dict[str, Any]):
 
 
 def _shown(truth: float, log: bool) -> str:
-    """A degree of truth for people, and the log beside it where that is what is computed."""
+    """A degree of truth to read, with the log beside it where logs are computed."""
     return f"{np.exp(truth):.3g} (log {truth:.4g})" if log else f"{truth:.4g}"
 
 
@@ -187,7 +187,7 @@ def question(
     if isinstance(top, bool) or not isinstance(top, int):
         problems.append(("wrong-type", f"`top` must be a number, not {top!r}", None))
     elif top < 0:
-        problems.append(("value-out-of-range", f"`top` must be at least 0, which means all, not {top}", None))
+        problems.append(("value-out-of-range", f"`top` must be at least 0 (0 means all), not {top}", None))
     if problems:
         _native.raise_problems(problems)
     return {

@@ -1,4 +1,4 @@
-"""What is wrong with text, data or arguments."""
+"""Errors and warnings about text, data and arguments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One mistake, or something that is probably not meant.
+    """One error or warning.
 
     ``code`` is a short stable name such as ``"unknown-predicate"``; docs/diagnostics.md lists them all.
     """
@@ -46,7 +46,7 @@ class InputError(ValueError):
 
 
 class InputWarning(UserWarning):
-    """Something can be run, but is probably not what was meant. ``diagnostic`` says what."""
+    """The input is valid, but probably not what was intended. ``diagnostic`` says why."""
 
     diagnostic: Diagnostic | None
 

@@ -1,6 +1,6 @@
-"""What users give, as what the native part takes: names, numbers and arrays.
+"""Converts the users' arguments to what the native part takes: names, numbers and arrays.
 
-Mistakes are collected, so that all of them are reported in one go.
+Mistakes are collected and reported together.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Percentile:
 
 
 def percentile(percent: float, of: str) -> Percentile:
-    """A param that is a percentile of distances: over all ordered pairs, self included, with linear interpolation.
+    """A param that is a percentile of distances over all ordered pairs, self-pairs included, with linear interpolation.
 
     >>> percentile(97.5, "dist(Point, Point)")
     Percentile(percent=97.5, of='dist(Point, Point)')
@@ -48,12 +48,12 @@ class AtRows:
 
 
 def kind(value: object) -> str:
-    """What something is, for a message."""
+    """The type of something, for a message."""
     return type(value).__name__
 
 
 def array(value: Any) -> np.ndarray:
-    """An array of what has ``__array__`` or ``__dlpack__``, without a copy where that can be."""
+    """An array from anything with ``__array__`` or ``__dlpack__``, without a copy where possible."""
     if type(value) is np.ndarray:
         return value
     if issubclass(type(value), np.ma.MaskedArray) and np.ma.is_masked(value):
@@ -68,7 +68,7 @@ def array(value: Any) -> np.ndarray:
 
 
 def columns_in_guards(functions: Iterable[tuple[str, Any, Any]], sorts: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of sorts that guards speak of, ``x.age``, by the names of the functions that they are."""
+    """The columns of sorts that guards use (``x.age``), by the names of their functions."""
     found = {}
     for name, *_ in functions:
         sort, dot, field = name.partition(".")
@@ -110,12 +110,12 @@ def list_of_names(given: Any, what: str, problems: Problems, of: str = "tables")
 
 
 def is_size(given: Any) -> bool:
-    """Whether this is how many individuals a sort has, and nothing about them."""
+    """Whether this is only the number of a sort's individuals."""
     return isinstance(given, Integral)
 
 
 def key(given: Any) -> Any:
-    """Something by which to find again what was made for the same arrays and numbers."""
+    """A key for what was made from the same arrays and numbers."""
     if isinstance(given, (str, bytes, bool, Integral, Real, Percentile, type(None))):
         return type(given).__name__, given
     if isinstance(given, Mapping):
@@ -190,7 +190,7 @@ def sort(given: Any, name: str, needed: bool, problems: Problems) -> Any:
 
 
 def named_twice(labels: list[str], sort: str, problems: Problems) -> bool:
-    """Whether two individuals have the same name, which is a problem."""
+    """Reports two individuals with the same name."""
     seen: set[str] = set()
     twice = None
     for label in labels if len(set(labels)) < len(labels) else ():
@@ -202,7 +202,7 @@ def named_twice(labels: list[str], sort: str, problems: Problems) -> bool:
 
 
 def individuals_names(given: Any) -> list[str] | None:
-    """The names of a sort's individuals, if they have some."""
+    """The names of a sort's individuals, if it has any."""
     if isinstance(given, Mapping):
         return next((names for names in map(strings, given.values()) if names is not None), None)
     return strings(given)

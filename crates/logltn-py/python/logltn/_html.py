@@ -46,7 +46,7 @@ def table(head: list[str], rows: list[list[str]], most: int = 200) -> str:
 
 
 def knowledge_base(document: dict[str, Any]) -> str:
-    """What there is, and how much work the axioms are."""
+    """The symbols, and the cost of the axioms."""
     sorts = ", ".join(f"{escape(s['name'])} ({s['size']:,})" for s in document["sorts"])
     tables = ", ".join(f"{escape(t['name'])} ({t['rows']:,} rows)" for t in document["tables"])
     rows = [
@@ -66,7 +66,7 @@ def bar(degree: float) -> str:
 
 
 def degree(truth: float) -> float:
-    """A truth degree of what may be its log."""
+    """A truth degree, from a degree or its log."""
     return math.exp(truth) if truth <= 0 else truth
 
 
@@ -103,7 +103,7 @@ def explanation(document: dict[str, Any], axioms_are_logs: bool, literals_are_lo
 
 
 def binding(found: dict[str, Any], pictures: dict[tuple[str, str], np.ndarray]) -> str:
-    """Who the variables are, with a picture of whoever has one."""
+    """The binding of the variables, with pictures where individuals have one."""
     parts = []
     for variable, to in found.items():
         seen = pictures.get((variable, str(to)))
@@ -112,7 +112,7 @@ def binding(found: dict[str, Any], pictures: dict[tuple[str, str], np.ndarray]) 
 
 
 def is_picture(shape: tuple[int, ...]) -> bool:
-    """Whether what is known of an individual can be looked at: grey or coloured, channels first or last."""
+    """Whether an individual's features are a picture: grey or coloured, channels first or last."""
     if len(shape) == 3 and shape[0] in (1, 3):
         shape = shape[1:]
     elif len(shape) == 3 and shape[2] in (1, 3):
@@ -121,7 +121,7 @@ def is_picture(shape: tuple[int, ...]) -> bool:
 
 
 def picture(values: np.ndarray) -> str:
-    """An image as a page has it."""
+    """An image as a data URL."""
     if values.ndim == 3 and values.shape[0] in (1, 3):
         values = np.moveaxis(values, 0, 2)
     values = values.reshape(*values.shape[:2], -1)
@@ -142,7 +142,7 @@ def picture(values: np.ndarray) -> str:
 
 
 def shown(truth: float | None, is_log: bool) -> float:
-    """As a degree. JSON has no infinities: nothing is the log of 0."""
+    """As a degree. JSON has no infinities: null is the log of 0."""
     return 0.0 if truth is None else math.exp(min(truth, 0.0)) if is_log else truth
 
 
@@ -152,7 +152,7 @@ def number(x: float | None) -> str:
 
 
 def witness(found: dict[str, Any], is_log: bool, pictures: dict[tuple[str, str], np.ndarray]) -> str:
-    """Who makes an `exists` as true as it is."""
+    """The witness of an `exists`."""
     formula = f"<code>{escape(found['formula'])}</code>"
     if found["binding"] is None:
         return f"nothing to choose from: {formula}"

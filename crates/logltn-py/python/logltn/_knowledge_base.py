@@ -42,31 +42,31 @@ class KnowledgeBase(Asking, Worlds):
         of labels. In a dict a list of strings has the individuals' names. A sort that is not given comes with each call.
     tables
         A dict of columns, an array with a column for each, or a data frame. Individuals are numbered from 0, integers of an
-        integer sort are themselves, labels go by name.
+        integer sort are themselves, labels are given by name.
     params
         Numbers, or :func:`logltn.percentile`. Those that are not given come with each call.
     functions
         Given by data: an array with an axis for each argument, of numbers or of individuals. Those that guards need and that are
         not given come with each call.
     constants
-        An individual of the sort, or a vector: then it is an individual of its own, numbered after the others, and the axes
+        An individual of the sort, or a vector: then it is an additional individual, numbered after the others, and the axes
         of its sort are longer by one.
     outputs
         ``"softmax"``, ``"sigmoid"`` (the default), ``"truth"`` or ``"log_truth"``.
     semantics
         A name, or a dict with ``base`` and other operators.
     weights, parameters
-        What single axioms, or all members of a family, have of their own.
+        Of single axioms, or of all members of a family.
     batched, streamed
         Tables of which a call may look at some rows only, and tables whose rows come with each call.
     p_axioms
-        p_forall of the mean over axioms, if it is to be another than that of quantifiers.
+        p_forall of the mean over axioms, if it differs from that of quantifiers.
     leave_out_empty
-        Whether bindings for which an ``exists`` has nothing to choose from, and axioms that are about nothing, are left out of the
-        means around them. Otherwise the former are false, and the latter true.
+        Whether bindings for which an ``exists`` has nothing to choose from, and axioms without groundings, are left out of the
+        means around them. Otherwise the former count as false and the latter as true.
     laws
-        Axioms that hold in every world, whatever the numbers say: :meth:`marginals`, :meth:`world` and those beside them are given
-        all of them, and under ``semantics="probability"`` all values are.
+        Axioms that hold in every world, whatever the numbers say: :meth:`marginals`, :meth:`world` and related methods are
+        conditional on all of them, and so are all values under ``semantics="probability"``.
     dtype, threads, memory
         The precision of computing (``"float32"`` or ``"float64"``; by default that of the values, the higher one where they
         differ), how many threads may be used (as many as there are cores), how many bytes the plan may take (half of the machine's
@@ -352,7 +352,7 @@ class KnowledgeBase(Asking, Worlds):
         gradients: bool = False,
         _step: Any = None,
     ) -> Evaluation:
-        """The truth of each axiom, the loss and, if asked for, its gradient by every value.
+        """The truth of each axiom, the loss and, on request, its gradient by every value.
 
         ``values`` has an array for each predicate, with an axis for each argument, or :class:`logltn.AtRows`. ``batch``
         says which rows of batched tables to look at, ``sorts``, ``tables``, ``params`` and ``functions`` bring what comes with each
@@ -385,7 +385,7 @@ class KnowledgeBase(Asking, Worlds):
         return _native.ask(other._native, asked, entries, other._coming(asked, sorts, tables))
 
     def _coming(self, question: dict[str, Any], sorts: Any, tables: Any) -> Any:
-        """What comes with a question, without the rows of streamed tables that it does not speak of."""
+        """What comes with a question, without the rows of streamed tables that it does not use."""
         text, axiom = question["formula"], question["axiom"]
         if axiom is not None:
             name = axiom.split("[")[0]
@@ -507,7 +507,7 @@ class KnowledgeBase(Asking, Worlds):
 
         ``labels`` are the true classes of the individuals, one for each. ``support`` says for an axiom which true classes
         occur in it: a dict of columns, a data frame or the path of a CSV file, with a column for each of its variables
-        that the predicate is asked about. Without either, all that satisfy an axiom are taken to occur.
+        that the predicate is asked about. Without either, all that satisfy an axiom are assumed to occur.
 
         >>> kb = KnowledgeBase('''
         ...     sort Image  sort Digit = 0..4  table sums(x: Image, y: Image, n: Int)  predicate digit(Image, Digit)
@@ -529,8 +529,8 @@ class KnowledgeBase(Asking, Worlds):
         return json.loads(_native.identify(self._native, predicate, supports, None if labels is None else _texts(labels)))
 
     def check(self) -> dict[str, Any]:
-        """The document of ``logltn check --json``. Whatever computes the values is ``"host"`` there, and what a step takes is
-        what the axioms take."""
+        """The document of ``logltn check --json``. Whatever computes the values is ``"host"`` there, and the cost of a step is
+        that of the axioms."""
         document = json.loads(self._native.check(self._defaults))
         for sort in document["sorts"]:
             fields = self._features(sort["name"])
@@ -542,7 +542,7 @@ class KnowledgeBase(Asking, Worlds):
         return document
 
     def _features(self, sort: str, coming: Mapping[str, Any] = {}) -> dict[str | None, np.ndarray] | None:
-        """What was given of a sort's individuals, with the call or before, by field."""
+        """The features of a sort's individuals, given with the call or before, by field."""
         given = {**(self._arguments.get("sorts") or {}), **coming}.get(sort)
         if isinstance(given, Mapping):
             return {name: _given.array(values) for name, values in given.items() if _given.strings(values) is None}
@@ -601,7 +601,7 @@ class Truths(dict[str, float]):
 
 
 class Evaluation:
-    """What came out of :meth:`KnowledgeBase.evaluate`, in the dtype of the values.
+    """The result of :meth:`KnowledgeBase.evaluate`, in the dtype of the values.
 
     ``gradients`` has an array of the values' shape for each predicate that was given, if they were asked for.
     """

@@ -69,7 +69,7 @@ def _int64(given: bytes | None) -> np.ndarray | None:
 def _read(header: str, arrays: Any, places: Any, predicates: list[int]) -> ExportedPlan:
     document = json.loads(header)
     if document["version"] != VERSION:
-        raise RuntimeError(f"a plan of version {document['version']}, not {VERSION}: the package is not whole")
+        raise RuntimeError(f"a plan of version {document['version']}, not {VERSION}: the package is incomplete")
     return ExportedPlan(
         document,
         [np.frombuffer(data, np.dtype(dtype)) for dtype, data in arrays],

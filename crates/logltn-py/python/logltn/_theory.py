@@ -21,7 +21,7 @@ class Theory:
     >>> str(Theory(str(theory))) == str(theory)
     True
 
-    Names that nobody declared may be labels of a sort that comes with the data; whether they are is known when a knowledge
+    Undeclared names may be labels of a sort that comes with the data; that is checked when a knowledge
     base is made.
     """
 
@@ -34,7 +34,7 @@ class Theory:
             try:
                 text.encode()
             except UnicodeEncodeError as error:
-                message = f"the text has half a character at position {error.start}: {ascii(text[error.start])}"
+                message = f"the text has an unpaired surrogate at position {error.start}: {ascii(text[error.start])}"
                 _native.raise_problems([("unexpected-character", message, None)])
         self._native = _native.Theory(text, name)
         self._columns = dict(self._native.tables)  # by table, for each call that brings rows

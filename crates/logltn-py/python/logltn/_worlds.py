@@ -1,4 +1,4 @@
-"""Worlds that keep the laws: how probable each atom is, the most probable world, worlds at random."""
+"""Worlds that satisfy the laws: marginals, the most probable world, random worlds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._given import Problems
 
 
 class Worlds:
-    """The questions that a knowledge base answers about worlds. What predicates give is a distribution, whatever the semantics."""
+    """The questions that a knowledge base answers about worlds. The values of predicates are a distribution, whatever the semantics."""
 
     _places: dict[str, int]
 
@@ -25,9 +25,9 @@ class Worlds:
         sorts: Mapping[str, Any] | None = None,
         tables: Mapping[str, Any] | None = None,
     ) -> dict[str, np.ndarray]:
-        """How probable each atom is, given the laws: an array of the values' shape for each predicate that is given.
+        """The probability of each atom given the laws: an array of the values' shape for each given predicate.
 
-        ``laws`` chooses others than the knowledge base's, ``[]`` none. Atoms that no law speaks of have their own degree.
+        ``laws`` replaces the knowledge base's laws, ``[]`` removes them. Atoms that no law uses keep their own degree.
 
         >>> import numpy as np
         >>> from logltn import KnowledgeBase
@@ -75,9 +75,9 @@ class Worlds:
         sorts: Mapping[str, Any] | None = None,
         tables: Mapping[str, Any] | None = None,
     ) -> tuple[dict[str, np.ndarray], Any]:
-        """The most probable world that keeps all laws, and the log of its probability given the laws.
+        """The most probable world that satisfies all laws, and the log of its probability given the laws.
 
-        Arrays of 0 and 1; of a softmax the place of the class, without the last axis. Equally probable states are the first.
+        Arrays of 0 and 1; for a softmax the index of the class, without the last axis. Of equally probable states the first is taken.
         """
         given, told, number = self._told("world", values, laws, batch, sorts, tables)
         out, likely = {}, {}
@@ -137,7 +137,7 @@ class Worlds:
         sorts: Mapping[str, Any] | None = None,
         tables: Mapping[str, Any] | None = None,
     ) -> Any:
-        """The entropy of all atoms that are given, under the laws, in nats."""
+        """The entropy of all given atoms under the laws, in nats."""
         given, told, number = self._told("entropy", values, laws, batch, sorts, tables)
         for name, (array, kind) in given.items():
             p = degrees(kind, array)
@@ -151,7 +151,7 @@ class Worlds:
     def _told(
         self, what: str, values: Any, laws: Any, batch: Any, sorts: Any, tables: Any, count: int = 0, seed: int = 0
     ) -> tuple[dict[str, tuple[np.ndarray, str]], list[tuple[str, np.ndarray, np.ndarray]], float]:
-        """The arrays that are given with what they mean; and of the atoms that laws speak of, where they are and what is told."""
+        """The given arrays with what they mean; and for the atoms that laws use, their places and outputs."""
         other, sorts = self._with(None, None, sorts)  # type: ignore[attr-defined]
         _, entries = self._entries(values)  # type: ignore[attr-defined]
         question = ask(what, laws, count, seed)
@@ -184,7 +184,7 @@ def _laws(laws: Any) -> list[str] | None:
 
 
 def degrees(kind: str, numbers: np.ndarray) -> np.ndarray:
-    """What numbers say as probabilities, of their own: a new array, row by row."""
+    """The values as probabilities, without laws: a new array, row by row."""
     return np.array(_degrees(kind, numbers.astype(np.float64)), order="C")
 
 

@@ -46,7 +46,8 @@ pub(super) fn read(
 
 fn read_form(item: &Item<'_>) -> Option<ClosedForm> {
     if !item.is_table() {
-        let help = "say what its number is: `truth` (0 to 1), `log_truth` (at most 0), `logit` or `softmax`";
+        let help =
+            "say what it computes: `truth` (0 to 1), `log_truth` (at most 0), `logit` or `softmax`";
         let what = format!("a table such as {EXAMPLE}");
         return item.expected_with_help(&what, Some(help.to_string()));
     }
@@ -68,7 +69,7 @@ fn read_form(item: &Item<'_>) -> Option<ClosedForm> {
             let path = &item.path;
             let what = format!("`{path}` has none of `truth`, `log_truth`, `logit` and `softmax`");
             let error = Diagnostic::error(Code::MissingKey, what);
-            let error = error.help(format!("write `closed_form = {EXAMPLE}`, say"));
+            let error = error.help(format!("for example, write `closed_form = {EXAMPLE}`"));
             problems.push(place, "missing here", error);
             return None;
         }
@@ -99,7 +100,7 @@ fn read_learn(item: &Item<'_>, args: Option<&Names>) -> Option<Section<Vec<f64>>
             return None;
         }
         if let Some(arg) = args.and_then(|args| args.iter().find(|arg| arg.value == name)) {
-            let what = format!("`{name}` is an argument, and cannot be learnt as well");
+            let what = format!("`{name}` is an argument, so it cannot be learnt as well");
             let error = Diagnostic::error(Code::DuplicateName, what);
             problems.push(item.key, "learnt", error.mark(arg.span, "the argument"));
             return None;

@@ -62,7 +62,7 @@ pub struct FeatureSource {
     pub columns: Option<Spanned<Vec<Spanned<String>>>>,
     /// The column whose values name the individuals.
     pub names: Option<Spanned<String>>,
-    /// The columns that are no features.
+    /// The columns that are not features.
     pub except: Option<Spanned<Vec<Spanned<String>>>>,
     /// `prepare = true`, or what some columns are: numbers are scaled, categories and missing cells become numbers.
     pub prepare: Option<Spanned<BTreeMap<String, Spanned<ColumnKind>>>>,

@@ -143,7 +143,7 @@ static LABELS: Group = Group { title: "labels", exclusive: &[], keys: &[
 #[rustfmt::skip]
 static TABLE: Group = Group { title: "table", exclusive: &[&["column", "columns"]], keys: &[
     key("rows", File, REQUIRED, "A CSV file whose header has the table's columns; or, with `column` or `part`, the file of the individuals."),
-    key("column", Text("a column's name"), "", "A row is an individual, whose file it is, and its cell in this column."),
+    key("column", Text("a column's name"), "", "A row is an individual of that file and its cell in this column."),
     key("columns", List(&Text("a column's name")), "", "The same for several columns."),
     key("part", Text("a part"), "all", "The part of the individuals, such as `train`, that the sort's `split` makes."),
     key("batch", Whole(1), "all", "How many rows each training step draws."),
@@ -165,7 +165,7 @@ static PREDICATE: Group = Group { title: "predicate", exclusive: &[&["network", 
     key("log_truth", File, "", "A file of logs of truth degrees."),
     key("learnable", Flag, "", "`true`: a trained logit for each tuple of finite sorts."),
     key("initial", Number(None), "`0`", "The first value of these logits."),
-    key("crisp", Number(Some(0.0)), "`0`", "How much it counts that each row of a trained softmax is decided: this times the mean entropy of a step's rows is added to the loss."),
+    key("crisp", Number(Some(0.0)), "`0`", "Pushes each row of a trained softmax to a decision: the mean entropy of a step's rows, times this, is added to the loss."),
     key("closed_form", Table(&CLOSED_FORM), "", "Arithmetic over the arguments."),
     key("learn", Named(&Either(&[Number(None), List(&Number(None))])), "", "Trained numbers and vectors of the closed form, with their first values."),
 ] };
@@ -189,8 +189,8 @@ static FUNCTION: Group = Group { title: "function", exclusive: &[&["network", "v
 
 #[rustfmt::skip]
 static UNITS: Group = Group { title: "units", exclusive: &[], keys: &[
-    key("scale", Number(None), REQUIRED, "What the network says is multiplied by this; above 0."),
-    key("shift", Number(None), "`0`", "And this is added."),
+    key("scale", Number(None), REQUIRED, "Multiplies the network's output; above 0."),
+    key("shift", Number(None), "`0`", "Is added after that."),
 ] };
 
 #[rustfmt::skip]
@@ -219,7 +219,7 @@ static LAYER: Group = Group { title: "layer", exclusive: &[&["conv", "pool", "de
 
 #[rustfmt::skip]
 static AXIOM: Group = Group { title: "axiom", exclusive: &[], keys: &[
-    key("weight", Number(Some(0.0)), "the theory's", "How much it counts."),
+    key("weight", Number(Some(0.0)), "the theory's", "Its weight in the loss."),
     key("alpha", NUMBER_OR_SCHEDULE, "`[schedule]`'s", "α inside this axiom only."),
     key("p", NUMBER_OR_SCHEDULE, "`[schedule]`'s", "p inside this axiom only."),
     key("p_forall", NUMBER_OR_SCHEDULE, "`[schedule]`'s", "p_forall inside this axiom only."),
@@ -239,7 +239,7 @@ static SCHEDULE: Group = Group { title: "schedule", exclusive: &[&["linear", "ex
     key("linear", Tuple(&[Number(None), Number(None)]), "", "From one number to another, by equal steps."),
     key("exponential", Tuple(&[Number(None), Number(None)]), "", "From one number to another, by equal factors."),
     key("at", List(&Tuple(&[Whole(0), Number(None)])), "", "A value from each of these steps (or epochs) on: `[[0, 1], [400, 6]]`."),
-    key("by", Choice(|| vec!["step", "epoch"]), "`\"step\"`", "When it moves on."),
+    key("by", Choice(|| vec!["step", "epoch"]), "`\"step\"`", "Whether it changes by step or by epoch."),
 ] };
 
 #[rustfmt::skip]
@@ -250,22 +250,22 @@ static TRAIN: Group = Group { title: "train", exclusive: &[&["steps", "epochs", 
     key("optimizer", Choice(|| vec!["adam", "sparse_adam", "adamw", "sgd"]), "`\"adam\"`", "How gradients become steps."),
     key("learning_rate", NUMBER_OR_SCHEDULE, "`0.005`", "Over the whole training."),
     key("momentum", Number(Some(0.0)), "`0`", "Of `sgd`."),
-    key("weight_decay", Number(Some(0.0)), "`0.01` for `adamw`, else `0`", "Of `adamw` and `sgd`."),
+    key("weight_decay", Number(Some(0.0)), "`0.01` for `adamw`, else `0`", "For `adamw` and `sgd`."),
     key("clip_norm", Number(None), "none", "The largest norm of a gradient, greater than 0."),
-    key("entropy", Number(Some(0.0)), "`0`", "How much it counts that all classes of a softmax are used in each step: this times the entropy of the mean over the step's rows is taken from the loss."),
+    key("entropy", Number(Some(0.0)), "`0`", "Makes each step use all classes of a softmax: the entropy of the mean over the step's rows, times this, is subtracted from the loss."),
     key("seed", Whole(0), "`0`", "The seed of all random numbers."),
     key("checkpoint_every", Whole(1), "by time", "Steps between checkpoints."),
     key("early_stop", Table(&EARLY_STOP), "never", "When to stop before the end."),
     key("start", Table(&START), "random weights", "Another run whose weights to begin with."),
     key("compile_seconds", Number(None), "`60`", "How long to compile circuits of exact probabilities before giving up, greater than 0."),
-    key("freeze", NAMES, "nothing", "What does not move: predicates, functions, sorts, constants, `networks.NAME`."),
+    key("freeze", NAMES, "nothing", "What is not trained: predicates, functions, sorts, constants, `networks.NAME`."),
 ] };
 
 #[rustfmt::skip]
 static PHASE: Group = Group { title: "phase", exclusive: &[&["steps", "epochs"]], keys: &[
     key("steps", Whole(1), "", "How many steps."),
     key("epochs", Whole(1), "", "How many epochs."),
-    key("axioms", NAMES, "all", "The axioms that count."),
+    key("axioms", NAMES, "all", "The axioms that are trained."),
 ] };
 
 #[rustfmt::skip]
@@ -298,8 +298,8 @@ static METRIC: Group = Group { title: "metric", exclusive: &[&["rows", "labels"]
     key("part", Text("a part"), "all", "The part of the individuals, such as `test`, that the sort's `split` makes."),
     key("labels", Text("a sort's name"), "", "Measure against the labels of this sort."),
     key("k", Whole(1), "", "Of `hits`."),
-    key("of", Text("an argument's name"), "", "Of `mrr` and `hits`: the argument that is looked for."),
-    key("filter", Either(&[Text("a table's name"), NAMES]), "", "Of `mrr` and `hits`: tables whose rows are known and left out."),
+    key("of", Text("an argument's name"), "", "For `mrr` and `hits`: the argument that is looked for."),
+    key("filter", Either(&[Text("a table's name"), NAMES]), "", "For `mrr` and `hits`: tables whose rows are known and left out."),
     key("name", Text("a name"), "as in `accuracy(digit)`", "What reports call it."),
 ] };
 

@@ -1,7 +1,7 @@
 //! Manifests: which data, networks and semantics ground a theory, and how to train.
 //!
-//! A manifest is a TOML file. Reading one finds every mistake in one go, each with its place; unknown keys
-//! are refused.
+//! A manifest is a TOML file. Reading one finds every mistake in one pass, each with its place; unknown
+//! keys are refused.
 //!
 //! ```
 //! use std::path::Path;
@@ -200,7 +200,7 @@ fn too_large(name: &str) -> Diagnostic {
         Code::FileTooLarge,
         format!("`{name}` is too large for a manifest: more than {megabytes} MB"),
     )
-    .help("a manifest is a small TOML file; data goes into files of its own")
+    .help("a manifest is a small TOML file; put data into other files")
 }
 
 /// The text of a file, or why there is none.
@@ -304,7 +304,7 @@ fn report_syntax(errors: &[toml::de::Error], problems: &Problems<'_>) -> bool {
         .any(|error| error.message() != "duplicate key")
 }
 
-/// A string without quotes, if that is what stands at `start`: the commonest slip in TOML, for which the
+/// A string without quotes, if that is what is at `start`: the commonest slip in TOML, for which the
 /// parser's own words ("invalid boolean") are no help.
 fn unquoted_word(source: &Source, start: usize) -> Option<&str> {
     let before = source.text().get(..start)?.trim_end_matches([' ', '\t']);

@@ -5,7 +5,7 @@ use logltn_learn::{InputExpr, Spanned, Unexpected, parse_distance};
 
 use super::reader::Item;
 
-/// The text of a TOML string, and where it stands in the file.
+/// The text of a TOML string, and where it is in the file.
 pub(super) struct Phrase<'i> {
     item: &'i Item<'i>,
     pub text: String,

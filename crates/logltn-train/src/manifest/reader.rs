@@ -306,7 +306,7 @@ impl<'d> Item<'d> {
                     "again here",
                     Diagnostic::error(
                         Code::DuplicateName,
-                        format!("`{}`: `{}` stands here twice", self.path, name.value),
+                        format!("`{}`: `{}` is listed twice", self.path, name.value),
                     )
                     .mark(earlier, "first here"),
                 );
@@ -619,7 +619,7 @@ fn elsewhere(key: &str, known: &[&str]) -> Option<String> {
         }
         "semantics" if has("learning_rate") => "put it at the top, before all sections",
         "size" | "count" if has("individuals") => {
-            "individuals have names, or rows of `features`: `individuals = [\"ann\", \"bob\"]`, or a file with a name a line"
+            "individuals have names, or rows of `features`: `individuals = [\"ann\", \"bob\"]`, or a file with one name per line"
         }
         _ => return None,
     };

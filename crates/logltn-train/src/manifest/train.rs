@@ -31,7 +31,7 @@ pub struct Train {
     pub early_stop: Option<EarlyStop>,
     /// The weights to begin with, instead of random ones.
     pub start: Option<Start>,
-    /// What does not move: predicates, functions, sorts and constants by name, `networks.NAME`.
+    /// What is not trained: predicates, functions, sorts and constants by name, `networks.NAME`.
     pub freeze: Vec<Spanned<String>>,
     /// How many seconds events may take to compile under `probability`.
     pub compile_seconds: Option<f64>,

@@ -49,7 +49,7 @@ impl Project {
     /// The rows of a CSV whose columns are named as the arguments. The one of the classes may be left out, and is not read.
     ///
     /// # Errors
-    /// With all that is wrong with the file: its header, individuals that do not exist, and what is no number.
+    /// With all that is wrong with the file: its header, individuals that do not exist, and what is not a number.
     pub fn asked_rows(&self, path: &Path, asked: &Asked) -> Result<AskedRows, Diagnostics> {
         let mut problems = Problems::new();
         let Some(file) = CsvFile::read_as_far_as_possible(path, &mut problems) else {

@@ -54,7 +54,7 @@ fn column_of_csv(path: &Path, field: &str) -> Result<Vec<f64>, Diagnostics> {
             first
         );
         return Err(Diagnostic::error(Code::EmptyValue, what)
-            .help("fill in the cells, or leave these rows to a file of their own: a guard must be true or false for every row")
+            .help("fill in the cells, or move these rows to another file: a guard must be true or false for every row")
             .into());
     }
     let mut problems = Problems::new();

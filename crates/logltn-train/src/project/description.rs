@@ -66,7 +66,7 @@ impl Project {
     }
 
     /// Compares what weights were learnt for with this project. Other columns of features, or in another order, are a
-    /// difference: what stands under another name may be something else.
+    /// difference: what is under another name may be something else.
     ///
     /// # Errors
     /// With each difference.

@@ -94,7 +94,7 @@ impl Project {
             .flat_map(|phase| phase.axioms.iter().flatten())
             .map(|axiom| (axiom.as_str(), axiom.span));
         let mut out = Diagnostics::new();
-        // A family without members is no mistake of those who name it.
+        // A family without members is not a mistake of those who name it.
         for (name, span) in own.chain(in_phases).filter(|(name, _)| name.ends_with(']')) {
             if !axioms.clone().any(|axiom| axiom == name) {
                 let error = Diagnostic::error(

@@ -18,7 +18,7 @@ pub struct Chosen {
     pub columns: Option<Vec<String>>,
     /// The column whose values name the individuals.
     pub names: Option<String>,
-    /// The columns that are no features.
+    /// The columns that are not features.
     pub except: Vec<String>,
     /// How its columns become numbers, if they are not taken as they are.
     pub prepared: Option<Arc<Preparation>>,

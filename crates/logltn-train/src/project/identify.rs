@@ -42,7 +42,7 @@ impl Project {
         all.map(|i| PredicateId(i as u32)).collect()
     }
 
-    /// Which maps of a predicate's classes all axioms allow. What does not fit but is no mistake is told in `out`.
+    /// Which maps of a predicate's classes all axioms allow. What does not fit but is not a mistake is told in `out`.
     ///
     /// # Errors
     /// As [`Identify::identify`], or with what is wrong with labels and supports.
@@ -99,7 +99,7 @@ impl Project {
             shown(&labels[wrong])
         );
         match places.iter().all(Option::is_none) {
-            // Clusters, say, which have numbers of their own.
+            // Clusters, say, which have their own numbers.
             true => {
                 out.push(
                     Diagnostic::warning(Code::NoLabels, format!("{what}, nor is any other"))

@@ -14,8 +14,8 @@ use crate::manifest::{self, Constant, Grounding, Spanned};
 
 /// The features that the sessions of a project, and of its clones, have read so far.
 ///
-/// A table of the paper has many runs of one project at the same time. Each has a model of its own, but the pictures
-/// of 15,000 sums are 55 MB, and no model changes them.
+/// A table of the paper has many runs of one project at the same time. Each has its own model, but the pictures of
+/// 15,000 sums are 55 MB, and no model changes them.
 #[derive(Clone, Default)]
 pub(super) struct FieldsRead(Arc<Mutex<BTreeMap<SortId, Arc<[Field]>>>>);
 
@@ -225,7 +225,7 @@ impl Project {
                         match field.array.values {
                             Values::U8(bytes) => Field::new(field.name, shape, kept(bytes)),
                             Values::F32(numbers) => Field::new(field.name, shape, kept(numbers)),
-                            // Closed forms are evaluated in double precision; and what is read where it stands stays there.
+                            // Closed forms are evaluated in double precision; and what is read where it is stays there.
                             Values::F64(numbers) if exact || numbers.is_in_file() => {
                                 Field::new(field.name, shape, kept(numbers))
                             }

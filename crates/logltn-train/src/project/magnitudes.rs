@@ -1,7 +1,7 @@
 //! Are the features, and the numbers that are arguments, of a size that networks can learn from?
 //!
 //! Training is in single precision. A number beyond 3.4e38 is infinite there, and one of 1e25 lets the square of a
-//! gradient, which Adam keeps, become so: the weights would be lost some steps later, without a word about the row.
+//! gradient, which Adam keeps, become so: the weights would be lost some steps later, silently about the row.
 
 use std::collections::BTreeMap;
 

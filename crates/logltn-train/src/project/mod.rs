@@ -102,7 +102,7 @@ impl Grounded {
 
 impl Project {
     /// Reads a manifest and all that it names. Mistakes and warnings go to `out`, those of manifest, theory
-    /// and data in one go; with a mistake there is no project.
+    /// and data in one pass; with a mistake there is no project.
     pub fn load(path: &Path, out: &mut Diagnostics) -> Option<Project> {
         let mistakes_before = out.error_count();
         let manifest = Manifest::read_as_far_as_possible(path, out)?;

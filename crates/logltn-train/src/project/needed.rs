@@ -72,7 +72,7 @@ impl Needed {
         while let Some(name) = open.pop() {
             open.extend(needed.follow(manifest, theory, name));
         }
-        // Where individuals have numbers of their own, constants that are learnt have them too.
+        // Where individuals have their own numbers, constants that are learnt have them too.
         for constant in &theory.constants {
             let given = manifest.constants.get(&constant.name).map(|c| &c.value);
             if matches!(given, Some(Constant::Learnable(_)))
@@ -291,13 +291,13 @@ impl Needed {
     }
 }
 
-/// The laws and the definitions that they use, and all words that stand in them.
+/// The laws and the definitions that they use, and all words that are in them.
 fn mentioned(
     source: &Source,
     laws: &[String],
 ) -> Result<(BTreeSet<String>, BTreeSet<String>), Diagnostics> {
     let all = words(source);
-    // By name: which declaration it is. Axioms have names of their own.
+    // By name: which declaration it is. Axioms have their own names.
     let (mut axioms, mut definitions) = (BTreeMap::new(), BTreeMap::new());
     for word in all.iter().filter(|word| word.declares) {
         match word.role {

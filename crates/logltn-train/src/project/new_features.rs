@@ -99,7 +99,7 @@ pub(super) fn like(
             }
             (Values::U8(_), Some(Own::AsItIs { bytes: false }), _) | (Values::U8(_), None, Ok(_)) => {
                 let what = format!(
-                    "{name}: there are bytes here, and other numbers in {own_name}: it is unclear whether 255 means 1 or 255"
+                    "{name}: this file holds bytes, {own_name} other numbers: it is unclear whether 255 means 1 or 255"
                 );
                 let help = "give numbers of the same kind as those of the manifest";
                 return Err(Diagnostic::error(Code::UnsupportedElements, what).help(help).into());
@@ -108,7 +108,7 @@ pub(super) fn like(
                 if bytes.iter().all(|&b| b <= 1) {
                     let mut errors = errors.clone();
                     let what = format!(
-                        "{name}: it is unclear whether its bytes are pictures or truth values without {own_name}"
+                        "{name}: without {own_name} it is unclear whether its bytes are pictures or truth values"
                     );
                     errors.push(Diagnostic::error(Code::UnsupportedElements, what));
                     return Err(errors);

@@ -35,7 +35,7 @@ impl OwnRows<'_> {
         let columns = self.columns.map_or(&[][..], |columns| &columns.value);
         if columns.len() != sorts.len() {
             let what = format!(
-                "{} has {} after the individual itself, and {} named here",
+                "{} has {} after the individual itself, but {} named here",
                 self.whose,
                 counted(sorts.len(), "column"),
                 match columns.len() {

@@ -148,7 +148,7 @@ pub(super) fn read_features(
 const TEXT_AMONG_FEATURES: &str = "features are numbers: choose the columns that are, `features = { file = …, columns = [\"a\", \
      \"b\"] }`, or add `prepare = true`, which makes numbers of categories, dates and missing cells; a column that names the individuals is `names`, a column of classes goes into a table or `labels`";
 
-/// With this help for a column whose first cell is no number, where nothing better is known. Further down it is a slip.
+/// With this help for a column whose first cell is not a number, where nothing better is known. Further down it is a slip.
 fn with_help(found: Diagnostics, help: Option<&str>) -> Diagnostics {
     let mut help = help.map(str::to_string);
     let with_help = |diagnostic: Diagnostic| {

@@ -4,7 +4,7 @@
 use super::record::StepRecord;
 use super::seal::LINE;
 
-/// What stands between the numbers of such lines.
+/// What is between the numbers of such lines.
 #[derive(Debug)]
 pub(super) struct LinePattern {
     /// Before each number, and after the last.

@@ -201,7 +201,7 @@ impl Growing {
         Growing::cut(path, file, length)
     }
 
-    /// A file of these lines. What is there already stays; from the first line on that is another, it is written anew.
+    /// A file of these lines. What is there already stays; from the first line on that is another, it is written again.
     fn of(
         path: &Path,
         mut lines: impl Iterator<Item = Result<String, Diagnostics>>,

@@ -271,7 +271,7 @@ impl RunDirectory {
             // A second name for the same file costs nothing, and there is one under the first at every moment.
             let _ = fs::remove_file(&previous);
             if fs::hard_link(&newest, &previous).is_err() {
-                // Not in its place: it may be the second name all the same, and what is written to one is written to both.
+                // Not in its place: it may be the second name anyway, and what is written to one is written to both.
                 let copy = read_bytes(&newest)?;
                 write_atomically(&previous, &copy)?;
             }
@@ -347,7 +347,7 @@ impl RunDirectory {
             self.file("metrics.jsonl").display()
         );
         Err(Diagnostic::error(Code::RunDamaged, what)
-            .help("bring the file back from a copy, or train again")
+            .help("restore the file from a copy, or train again")
             .into())
     }
 
@@ -357,7 +357,7 @@ impl RunDirectory {
     }
 }
 
-/// What a run writes, but for its lock.
+/// What a run writes, except for its lock.
 const OWN: [&str; 13] = [
     "weights.safetensors",
     "last.safetensors",
@@ -387,12 +387,12 @@ fn free_name(dir: &Path) -> PathBuf {
 const NEWEST: &str = "checkpoint.safetensors";
 const PREVIOUS: &str = "previous.safetensors";
 
-/// Not to be told from a file that is missing, an error would be taken for a run without a checkpoint.
+/// Not to be told from a file that is missing, an error would be read as a run without a checkpoint.
 fn is_there(path: &Path) -> Result<bool, Diagnostic> {
     exists(path).map_err(|error| atomic::explain(path, "cannot be read", &error))
 }
 
-/// Of a file that is taken for a folder nothing is missing but the folder.
+/// Of a file that is read as a folder nothing is missing but the folder.
 fn exists(path: &Path) -> io::Result<bool> {
     match path.try_exists() {
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(false),

@@ -192,7 +192,7 @@ impl RecordReader {
         Ok(RecordReader::new(file, path.display().to_string()))
     }
 
-    /// Reads the records of an open `metrics.jsonl` from where the file stands, which must be the beginning of a line;
+    /// Reads the records of an open `metrics.jsonl` from where the file is, which must be the beginning of a line;
     /// `name` stands for it in messages, which count lines from there.
     pub fn new(file: File, name: String) -> RecordReader {
         RecordReader {
@@ -237,7 +237,7 @@ impl RecordReader {
             .take(LONGEST)
             .read_until(b'\n', &mut self.bytes)
             .map_err(|error| place(format!("the line cannot be read: {error}")))?;
-        // Before it is taken for text: a line may have been cut in the middle of a letter.
+        // Before it is read as text: a line may have been cut in the middle of a letter.
         if !self.bytes.ends_with(b"\n") {
             return match length as u64 == LONGEST {
                 true => Err(place("the line is too long".to_string())),
@@ -257,7 +257,7 @@ impl RecordReader {
         let (record, names) = StepRecord::from_json_line(text).map_err(place)?;
         if self.position > 0 && names != self.axiom_names {
             return Err(place(
-                "the axioms are others than in the first line".to_string(),
+                "the axioms differ from those in the first line".to_string(),
             ));
         }
         self.position += length as u64;

@@ -142,7 +142,7 @@ pub struct WholeInfo {
     pub rules: Vec<RuleInfo>,
 }
 
-/// An axiom or a family of the form `forall …. a -> b`, everything taken for true that is truer than ½.
+/// An axiom or a family of the form `forall …. a -> b`, everything counted as true that is truer than ½.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RuleInfo {
     /// Its name.
@@ -191,7 +191,7 @@ pub struct StartInfo {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
-    /// It goes on, or its process was killed.
+    /// It continues, or its process was killed.
     #[default]
     Running,
     /// It was stopped on purpose and can be resumed.

@@ -8,7 +8,7 @@ pub(super) struct Seal {
     end: &'static str,
 }
 
-/// Of an object on a line of its own.
+/// Of an object on its own line.
 pub(super) const LINE: Seal = Seal {
     key: ",\"check\":\"",
     end: "}\n",

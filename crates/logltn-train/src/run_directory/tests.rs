@@ -461,7 +461,7 @@ fn a_line_that_is_no_record_is_named() {
                 "{good}{}",
                 record(2).to_json_line(&["other".into(), "b".into()])
             ),
-            "others than in the first",
+            "differ from those in the first",
         ),
         (
             format!("{good}{}", good.replace("1e-300", "1e-301")),
@@ -474,7 +474,7 @@ fn a_line_that_is_no_record_is_named() {
         let wrong = read.unwrap_err().to_string();
         assert!(wrong.contains(expected), "{wrong}");
     }
-    // A torn last line is no mistake.
+    // A torn last line is not a mistake.
     fs::write(&path, format!("{good}{}", &good[..10])).unwrap();
     let run = RunDirectory::open(folder.path()).unwrap();
     assert_eq!(run.records().unwrap().count(), 1);

@@ -155,7 +155,7 @@ impl<'a> Trying<'a> {
             .filter(|(_, weight)| *weight > 0.0)
             .collect();
         let Some(labels) = labels.first() else {
-            let what = "no axiom of the theory gives labels, of which some could be held out";
+            let what = "no axiom of the theory gives labels that could be held out";
             return Err(Diagnostic::error(Code::NothingToHoldOut, what)
                 .help("labels are an axiom such as `forall (x, k) in labelled. class(x, k)` or `forall (x, y) in known. eq(f(x), y)`")
                 .into());

@@ -61,7 +61,7 @@ impl Questions<'_> {
         Ok(found)
     }
 
-    /// What a definition says of tuples of individuals, given one after the other.
+    /// The value of a definition for tuples of individuals, given one after the other.
     ///
     /// # Errors
     /// If there is no such definition; or as [`RunWeights::read`].

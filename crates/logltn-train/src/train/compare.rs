@@ -59,7 +59,7 @@ pub struct Comparison {
     /// Whether losses and truths of axioms are those of whole theories with the last weights. Otherwise, because not every
     /// run has these, all are of the last steps, each with its own batch.
     pub whole: bool,
-    /// The runs that differ in the seed only, by their places. A run that is like no other is a group of its own.
+    /// The runs that differ in the seed only, by their places. A run that is like no other is its own group.
     pub groups: Vec<Vec<usize>>,
 }
 
@@ -226,7 +226,7 @@ fn told(
         let text = logltn_data::read_text(&run.file(name)).map_err(|e| wrong(e.to_string()))?;
         match info.is_noted(name, text.as_bytes()) {
             true => Ok(text),
-            false => Err(wrong("it is not as `logltn train` wrote it".into())),
+            false => Err(wrong("it was changed after `logltn train` wrote it".into())),
         }
     };
     let text = read("manifest.toml")?;
@@ -314,7 +314,7 @@ impl Comparison {
     /// If there are fewer than two, or a folder holds no run, or one that is damaged.
     pub fn new(folders: &[PathBuf]) -> Result<Comparison, Diagnostics> {
         if folders.len() < 2 {
-            let what = "to compare takes two runs or more";
+            let what = "comparing takes at least two runs";
             return Err(Diagnostic::error(Code::TooFewRuns, what).into());
         }
         let mut runs = Vec::new();

@@ -63,7 +63,7 @@ pub fn check_noted(manifest: &Manifest, info: &RunInfo, inside: &Path) -> Result
                 Diagnostic::error(
                     Code::RunDiffers,
                     format!(
-                        "{}: the file is not as the run noted it when it was trained, so it is not read",
+                        "{}: the file has changed since the run was trained, so it is not read",
                         path.display()
                     ),
                 )

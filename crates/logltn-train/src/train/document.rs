@@ -16,7 +16,7 @@ pub(super) enum Node {
     Table(Vec<(String, Node)>),
 }
 
-/// The sections whose entries have headers of their own, `[predicates.C]`.
+/// The sections whose entries have their own headers, `[predicates.C]`.
 const OF_ENTRIES: [&str; 6] = [
     "axioms",
     "constants",

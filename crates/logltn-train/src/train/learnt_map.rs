@@ -11,7 +11,7 @@ use logltn_learn::largest;
 use super::{Asking, Predictor, Trainer};
 use crate::project::IdentifyOptions;
 
-/// What a network says of the individuals of each true class.
+/// The value of a network for the individuals of each true class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LearntMap {
     /// By true class: what is said most often, the first of several; None if no individual has it.
@@ -56,7 +56,7 @@ impl LearntMap {
 /// What a run has made of a predicate's classes, by the labels of the manifest.
 ///
 /// # Errors
-/// If there are no labels that are its classes, or the run cannot be asked.
+/// If there are not labels that are its classes, or the run cannot be asked.
 pub fn learnt_map(manifest: &Path, run: &Path, predicate: &str) -> Result<LearntMap, Diagnostics> {
     let symbols = [predicate.to_string()];
     let mut predictor = Predictor::load(&Asking {
@@ -73,7 +73,7 @@ pub fn learnt_map(manifest: &Path, run: &Path, predicate: &str) -> Result<Learnt
             "which classes `{predicate}` has learnt is known only with labels of its individuals"
         );
         return Err(Diagnostic::error(Code::NoLabels, what)
-            .help("add `labels = { file = … }` to the sort in the manifest; they are for evaluation only")
+            .help("add `labels = { file = … }` to the sort in the manifest, for evaluation only")
             .into());
     };
     let mut counts: Vec<Vec<u64>> = Vec::new();
@@ -164,12 +164,15 @@ impl Concepts {
         });
         let moved: Vec<String> = moved.collect();
         match (moved.is_empty(), self.allowed) {
-            (true, _) => "every class is mostly called by its name".to_string(),
+            (true, _) => "every class is mostly predicted correctly".to_string(),
             (_, Some(true)) => {
-                format!("a shortcut, which no axiom notices: {}", moved.join(", "))
+                format!("a shortcut that no axiom notices: {}", moved.join(", "))
             }
             (_, Some(false)) => {
-                format!("no shortcut, since axioms are broken: {}", moved.join(", "))
+                format!(
+                    "not a shortcut, since axioms are broken: {}",
+                    moved.join(", ")
+                )
             }
             (_, None) => moved.join(", "),
         }

@@ -13,7 +13,7 @@ use super::run_weights::RunWeights;
 use crate::project::{AskedRows, Project};
 use crate::run_directory::RunDirectory;
 
-/// The most tuples that are gone through unless rows say which.
+/// The most tuples that are visited unless rows say which.
 pub const MOST_TUPLES: u64 = 10_000_000;
 
 /// How many rows are asked about at once.
@@ -138,7 +138,7 @@ impl Predictor {
             weights.put_into(&mut model)?;
         }
         if runs.len() > 1 && (worlds.is_some() || asked.iter().any(Asked::is_definition)) {
-            let what = "an ensemble answers without laws and definitions only: each of its members would have its own";
+            let what = "an ensemble cannot answer with laws or definitions: each of its members has its own";
             return Err(Diagnostic::error(Code::CannotPredict, what)
                 .help("ask one of its members, DIR/1")
                 .into());
@@ -387,7 +387,7 @@ fn no_worlds(asked: &Asked) -> Diagnostics {
 }
 
 impl Predictor {
-    /// What a definition says of tuples, as truth degrees.
+    /// The value of a definition for tuples, as truth degrees.
     fn defined(&self, asked: &Asked, tuples: &[u32]) -> Result<Predictions, Diagnostics> {
         let questions = Questions {
             project: &self.project,

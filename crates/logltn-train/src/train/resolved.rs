@@ -11,8 +11,8 @@ use super::document::Node;
 use crate::manifest::{Manifest, Schedules, learnt_from, measured_against};
 
 impl Trainer {
-    /// The text of a manifest that does what this training does, to the last bit, when it stands in the directory of
-    /// a run, beside its theory.
+    /// The text of a manifest that does what this training does, to the last bit, when it is in the directory of a
+    /// run, beside its theory.
     ///
     /// Paths are relative to that directory, so that they hold when it is moved together with the project; where the
     /// two have no folder in common but the root, they are absolute.

@@ -105,8 +105,8 @@ pub fn run(
                 nothing_moved: None,
             });
         }
-        // Killed after its weights and before its end was noted, a run is finished all the same, but that is still to be noted.
-        // The last checkpoint was written before the weights.
+        // Killed after its weights and before its end was noted, a run is finished anyway, but that is still to be noted. The
+        // last checkpoint was written before the weights.
         if let Some(checkpoint) = &checkpoint {
             trainer.restore(checkpoint)?;
         }

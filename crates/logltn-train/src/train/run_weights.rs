@@ -1,4 +1,4 @@
-//! What a run has learnt so far, for whoever asks it something.
+//! What a run has learnt so far, for callers that ask it something.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
-//! Individuals of tables as people see them: their cells, and which columns moved what networks say of them.
+//! Individuals of tables as people see them: their cells, and which columns moved the values of networks for them.
 //!
-//! How much a column moves a network is found by occlusion: what the network says of the individual, less what it says with the
-//! column at its mean. For a linear network that is exactly the column's part of the sum.
+//! How much a column moves a network is found by occlusion: the value of the network for the individual, less what it says with
+//! the column at its mean. For a linear network that is exactly the column's part of the sum.
 
 use std::collections::BTreeMap;
 
@@ -17,11 +17,11 @@ use super::run_weights::RunWeights;
 pub struct Seen {
     /// Its cells as they stand in the file, by column.
     pub cells: Vec<(String, String)>,
-    /// What networks say of it, and why.
+    /// The values of networks for it, and why.
     pub moved: Vec<Moved>,
 }
 
-/// What a network says of an individual.
+/// The value of a network for an individual.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moved {
     /// The predicate or function.

@@ -64,7 +64,7 @@ impl Setting {
                 _ => Node::string(part.trim_matches('"')),
             };
             if found.contains(&value) {
-                return Err(wrong(format!("`{part}` stands there twice")));
+                return Err(wrong(format!("`{part}` is listed twice")));
             }
             found.push(value);
         }
@@ -118,7 +118,7 @@ struct Planned {
     seed: u64,
 }
 
-/// Who is told how a sweep goes on; from several threads.
+/// Who is told how a sweep continues; from several threads.
 pub trait WatchSweep: Sync {
     /// A run begins with its steps, so that there is something to lose until it is [finished](WatchSweep::finished).
     fn begin(&self, run: &Path) {
@@ -210,7 +210,7 @@ impl Sweep {
     }
 
     /// Does the runs that are not done yet, as many at once as there are cores. A run that fails does not stop the others;
-    /// each outcome is told to `watch`. `false` if it was stopped before the end, which `stop` also does inside of a step.
+    /// each outcome is told to `watch`. `false` if it was stopped before the end, which `stop` also does inside a step.
     ///
     /// # Errors
     /// If threads cannot be started.
@@ -408,7 +408,7 @@ fn put(document: &mut Node, setting: &Setting, value: Node) -> Result<(), Diagno
         if !matches!(at, Node::Table(_)) {
             let key = setting.key[..=depth].join(".");
             let what = format!(
-                "`--set {}=…`: `{key}` has no keys of its own",
+                "`--set {}=…`: `{key}` is not a table of keys",
                 setting.shown
             );
             return Err(Diagnostic::error(Code::UnknownKey, what));

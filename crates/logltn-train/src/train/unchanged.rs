@@ -16,7 +16,7 @@ const FREE: &str = "evaluate";
 pub(super) const HELP: &str = "resume with the manifest, theory, data and flags that the run began with (its directory holds the theory, and the manifest with the flags applied); or start again in another folder, from these weights if you like: \
     `start = { run = \"…\" }` under `[train]`";
 
-/// Compares what a run began with and what is to go on with it.
+/// Compares what a run began with and what is to continue with it.
 ///
 /// # Errors
 /// With each difference. The learning rate of one half of a run and that of the other would make a result that no
@@ -50,7 +50,7 @@ pub(super) fn check(trainer: &Trainer, directory: &RunDirectory) -> Result<(), D
 fn damaged(file: &str) -> Diagnostic {
     Diagnostic::error(
         Code::RunDamaged,
-        format!("{file}: it is not as `logltn train` wrote it"),
+        format!("{file}: it was changed after `logltn train` wrote it"),
     )
 }
 
@@ -100,7 +100,7 @@ fn theory(before: &str, now: &str) -> Diagnostics {
         || (parsed(before).zip(parsed(now))).is_some_and(|(before, now)| before.same_as(&now));
     match same {
         true => Diagnostics::new(),
-        false => other("its theory is another one".to_string()).into(),
+        false => other("its theory differs".to_string()).into(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Small projects in folders of their own.
+//! Small projects in their own folders.
 #![allow(dead_code)] // each test uses its part
 
 use logltn::Diagnostics;

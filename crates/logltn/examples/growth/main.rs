@@ -58,7 +58,7 @@ fn processor_time() -> Duration {
 }
 
 fn main() {
-    // Inside of a pool, as a training is: then a step need not wake one.
+    // Inside a pool, as a training is: then a step need not wake one.
     let pool = rayon::ThreadPoolBuilder::new().build().expect("threads");
     pool.install(all);
 }

@@ -338,7 +338,7 @@ impl Data {
         &self.theory
     }
 
-    /// The theory, for those who keep it.
+    /// The theory, for callers that keep it.
     pub fn shared_theory(&self) -> Arc<Theory> {
         Arc::clone(&self.theory)
     }
@@ -586,7 +586,7 @@ impl Data {
         for &(sort, size) in sizes {
             let name = self.theory[sort].name.clone();
             if !self.streams_sort(sort) {
-                let help = "say so with `Data::set_streamed_size` before planning";
+                let help = "call `Data::set_streamed_size` before planning";
                 return Err(not_streamed(format!("the size of sort `{name}`"), help));
             }
             self.sorts[sort.index()].size = None;
@@ -595,7 +595,7 @@ impl Data {
         for (table, columns) in rows {
             if !self.streams_table(table) {
                 let name = &self.theory[table].name;
-                let help = "say so with `Data::set_streamed` before planning";
+                let help = "call `Data::set_streamed` before planning";
                 return Err(not_streamed(format!("table `{name}`"), help));
             }
             self.fill_table(table, columns)?;
@@ -733,7 +733,7 @@ impl Data {
     }
 
     /// Whether every cell and constant is somebody; or only those that may have changed with a call, since other tables
-    /// may be too large to be gone through each time.
+    /// may be too large to visit each time.
     fn check_indexes(&self, changed: bool, out: &mut Diagnostics) {
         let theory = &self.theory;
         for ((table, data), came) in theory.tables.iter().zip(&self.tables).zip(&self.streamed) {

@@ -1,8 +1,8 @@
 //! What the current batch looks like: which tuples of each component take part, how the rows of the
 //! requests are numbered, and what each map adds.
 //!
-//! Everything is kept in buffers that are filled anew for each batch, so that after the first one no
-//! memory is asked for.
+//! Everything is kept in buffers that are filled again for each batch, so that after the first one
+//! no memory is asked for.
 
 use super::lane::Blocks;
 use crate::plan::Plan;
@@ -18,7 +18,7 @@ pub(super) struct Numbering {
     complete: bool,
     /// Number by code, where there are not too many codes; only the current rows' entries count.
     by_code: Vec<u32>,
-    /// Of a stratum, whose tuples have an order of their own: the number by the place among the codes.
+    /// Of a stratum, whose tuples have their own order: the number by the place among the codes.
     by_place: Vec<u32>,
     /// Finds the place among the codes of a stratum without a search.
     bits: Bits,
@@ -290,7 +290,8 @@ impl Active {
         literals.peek().is_some() && !literals.any(|node| reached(node.level))
     }
 
-    /// Whether a program has no binding of anything it asks a predicate about. Where lists depend on outer bindings, these are gone through.
+    /// Whether a program has no binding of anything it asks a predicate about. Where lists depend on outer bindings, these
+    /// are visited.
     pub fn is_about_nothing(&self, plan: &Plan, program: usize) -> bool {
         let exec = &plan.programs[program];
         let around = |mut level: usize| {

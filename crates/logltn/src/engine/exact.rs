@@ -146,7 +146,7 @@ impl<T: Precision> Engine<T> {
         let Some(mut shared) = self.events.take() else {
             return Err(Diagnostic::error(
                 Code::OperatorsDoNotMix,
-                "worlds are asked about in the semantics `probability`",
+                "worlds need the semantics `probability`",
             )
             .into());
         };

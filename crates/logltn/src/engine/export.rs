@@ -1,5 +1,5 @@
-//! The plan as plain arrays, for whoever runs it elsewhere: on a GPU, or in another program. The format is described in
-//! `crates/logltn/PLAN-FORMAT.md`; it is a header in JSON and the arrays that it names by number.
+//! The plan as plain arrays, for callers that run it elsewhere: on a GPU, or in another program. The format is
+//! described in `crates/logltn/PLAN-FORMAT.md`; it is a header in JSON and the arrays that it names by number.
 
 use std::fmt::Write;
 

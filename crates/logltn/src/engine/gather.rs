@@ -21,7 +21,7 @@ impl<T: Precision> Engine<T> {
     /// parameters.
     ///
     /// # Errors
-    /// If an axiom was found before, and is no quantifier at its root.
+    /// If an axiom was found before, and is not a quantifier at its root.
     pub fn gather(&self, axioms: &[usize], into: &mut Gathered) -> Result<(), Diagnostics> {
         into.axioms.resize(self.evaluation.axioms.len(), None);
         let shared = self.ground.shared(&self.settings, &self.stop);

@@ -114,7 +114,7 @@ impl Cursor {
         self.left = u64::MAX;
     }
 
-    /// The bindings from the `start`-th up to the `end`-th of a quantifier outside of all others.
+    /// The bindings from the `start`-th up to the `end`-th of a quantifier outside all others.
     pub fn reset_to_range(&mut self, level: &Level, active: &Active, start: u64, end: u64) {
         self.reset(1);
         self.left = end - start;

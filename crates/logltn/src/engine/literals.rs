@@ -185,8 +185,8 @@ impl<T: Real> Rows<'_, T> {
         }
         self.compute(kind, space, wanted[1]);
         if space == Space::Log {
-            // Logits at the end of the range have logs beyond it, and ∞ − ∞ is no number. Far below any
-            // log that matters, and far enough from the end for sums of many.
+            // Logits at the end of the range have logs beyond it, and ∞ − ∞ is not a number. Far below
+            // any log that matters, and far enough from the end for sums of many.
             let floor = T::from_f64(lowest_log::<T>());
             // A softmax's own logs are above it already.
             let positive = wanted[0] && kind != OutputKind::Softmax;

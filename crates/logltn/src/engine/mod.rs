@@ -329,8 +329,8 @@ impl<T: Precision> Engine<T> {
     }
 
     /// Gives the rows of tables, and the sizes of sorts, that come with each call ([`Data::set_streamed`](crate::Data::set_streamed),
-    /// [`Data::set_streamed_size`](crate::Data::set_streamed_size)). What depends on them is planned anew, and the requests change accordingly; batches
-    /// are all rows again. Whatever is not given stays as it is. After an error nothing has come.
+    /// [`Data::set_streamed_size`](crate::Data::set_streamed_size)). What depends on them is planned again, and the requests change accordingly;
+    /// batches are all rows again. Whatever is not given stays as it is. After an error nothing has come.
     ///
     /// ```
     /// use logltn::{ColumnData, Data, Engine, Output, Plan, Semantics, Source, Theory};
@@ -364,7 +364,7 @@ impl<T: Precision> Engine<T> {
         done
     }
 
-    /// Says whether small clauses are evaluated in one go: for tests and measurements.
+    /// Says whether small clauses are evaluated in one pass: for tests and measurements.
     #[doc(hidden)]
     pub fn set_fusing(&mut self, fusing: Fusing) {
         self.fusing = fusing;
@@ -432,7 +432,7 @@ impl<T: Precision> Engine<T> {
                 Code::TableNotBatched,
                 format!("table `{name}` is not batched"),
             )
-            .help("say so with `Data::set_batched` before planning")
+            .help("call `Data::set_batched` before planning")
             .into());
         };
         if let Some(row) = rows.iter().find(|r| **r as usize >= data.rows) {
@@ -455,7 +455,7 @@ impl<T: Precision> Engine<T> {
         &mut self.numbers[strata + request]
     }
 
-    /// A request together with its numbers, for whoever fills them in by its rows.
+    /// A request together with its numbers, for callers that fill them in by its rows.
     pub fn request_and_numbers(&mut self, request: usize) -> (&Request, &mut [T]) {
         let request = self.strata() + request;
         (&self.requests[request], &mut self.numbers[request])
@@ -467,7 +467,7 @@ impl<T: Precision> Engine<T> {
         &self.gradients[self.strata() + request]
     }
 
-    /// The same, for whoever adds to the loss.
+    /// The same, for callers that add to the loss.
     pub fn gradient_mut(&mut self, request: usize) -> &mut [T] {
         let strata = self.strata();
         &mut self.gradients[strata + request]
@@ -489,8 +489,8 @@ impl<T: Precision> Engine<T> {
     }
 
     /// The truth of the axioms and, as [`Engine::gradient`], the gradient of a function of them whose derivative by each
-    /// truth is given, in the order of [`Plan::axioms`](crate::Plan::axioms): for whoever weighs axioms in another way
-    /// than the loss does. Derivatives that are not finite count as 0.
+    /// truth is given, in the order of [`Plan::axioms`](crate::Plan::axioms): for callers that weigh axioms in another
+    /// way than the loss does. Derivatives that are not finite count as 0.
     ///
     /// # Panics
     /// If there is not one for each axiom.
@@ -782,7 +782,7 @@ impl<T: Precision> Engine<T> {
                 let kind = output.map_or(OutputKind::Sigmoid, |output| output.kind);
                 for (by, wanted) in by_literal[i].iter_mut().zip(wanted) {
                     // The first lane's tables are where all are added up; the others have those they add to, if any:
-                    // small clauses have tables of their own.
+                    // small clauses have their own tables.
                     let needed = match lane {
                         0 => *wanted || kind != OutputKind::Sigmoid,
                         _ => *wanted && !only_clauses,

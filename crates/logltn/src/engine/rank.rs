@@ -188,7 +188,7 @@ impl<T: Precision> Engine<T> {
             .prepare(parameters, &mut [])
             .and_then(|()| self.rank(order, top));
         self.set_fusing(fusing);
-        // What was cut short is no answer.
+        // What was cut short is not an answer.
         self.unless_stopped()?;
         done
     }

@@ -13,8 +13,8 @@ use crate::semantics::Semantics;
 use crate::syntax::Quantifier;
 use crate::theory::{Axiom, Formula, FormulaKind, Theory};
 
-/// An axiom `forall …. a -> b`, everything taken for true that is truer than ½. How true the axiom is depends on the
-/// groundings of which it says nothing, and on the semantics; this does not.
+/// An axiom `forall …. a -> b`, everything counted as true that is truer than ½. How true the axiom is depends on
+/// the groundings of which it says nothing, and on the semantics; this does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// The axiom or family of the theory, by index.

@@ -1,5 +1,5 @@
 //! Running a program on a lane: forward through the nodes of a block, backward through the same block
-//! while it is still in cache. A quantifier inside is gone through again for its derivatives, block by
+//! while it is still in cache. A quantifier inside is visited again for its derivatives, block by
 //! block, unless its one block is still there; nothing is stored per binding.
 
 use super::active::Active;
@@ -179,7 +179,7 @@ pub(super) struct Run<'a, 'l, T> {
     pub settings: Settings<T>,
     /// The same, as aggregators want them.
     pub aggregators: &'a Settings<f64>,
-    /// Where it stands among strata.
+    /// Where it is among strata.
     pub layer: Layer,
 }
 
@@ -188,7 +188,7 @@ pub(super) struct Run<'a, 'l, T> {
 pub(super) enum Partial {
     /// The state of the root quantifier over its part of the bindings.
     State(State),
-    /// The value of a root that is no quantifier.
+    /// The value of a root that is not a quantifier.
     Value(f64),
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Part {
     pub fit: Fit,
 }
 
-/// How well a part's exponentials suit an evaluation in one go.
+/// How well a part's exponentials suit an evaluation in one pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Fit {
     #[default]
@@ -46,7 +46,7 @@ pub(super) struct LaneWork<T> {
     pub lane: Lane<T>,
     pub items: Vec<Item>,
     pub found: Vec<(Partial, u64)>,
-    /// What a stratum says of some tuples, or the derivatives by that.
+    /// The value of a stratum for some tuples, or the derivatives by that.
     pub tuples: Vec<T>,
     /// Rows of a product of matrices, and columns of one of these.
     pub rows: Vec<T>,
@@ -65,7 +65,7 @@ const MAX_LANE_BYTES: usize = 1 << 30;
 const TABLES_FOR_WORK: usize = 4;
 
 impl<T: Precision> Engine<T> {
-    /// How many bindings a level outside of all others has in this batch.
+    /// How many bindings a level outside all others has in this batch.
     fn bindings(&self, program: usize, level: usize) -> u64 {
         let length = |c: &LevelComponent| {
             let offsets = &self.ground.active.components[c.component].offsets;
@@ -125,8 +125,8 @@ impl<T: Precision> Engine<T> {
         }
     }
 
-    /// Looks which small clauses have exponentials that forbid to evaluate them in one go, by the literals of this step
-    /// and nothing else, so that a resumed training does the same; tells if there is a change.
+    /// Looks which small clauses have exponentials that forbid to evaluate them in one pass, by the literals of this
+    /// step and nothing else, so that a resumed training does the same; tells if there is a change.
     pub(super) fn look_at_exponentials(&mut self) -> bool {
         let pool = self.pool.clone();
         let threads = Threads(pool.as_deref());

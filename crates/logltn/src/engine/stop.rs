@@ -153,7 +153,7 @@ impl<T: Precision> Engine<T> {
             let begun = Instant::now();
             let reached = self.run_piece(at, (done, end), deadline, back, &mut sums);
             spent += begun.elapsed().as_secs_f64();
-            // Outside of all quantifiers there are no blocks to count, and nothing stops.
+            // Outside all quantifiers there are no blocks to count, and nothing stops.
             let partly = reached.filter(|&values| values > 0 || size > 1);
             if partly.is_some_and(|values| values < work(end - done, cost) / 2) {
                 // Not even this was done in time. Backward goes through it again, and has as much to do.

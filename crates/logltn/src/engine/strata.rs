@@ -1,6 +1,6 @@
-//! Strata in the engine: computed before the axioms, in their order, and gone back through after them. What a stratum says
-//! of its tuples stands in the table of its literals, once for each layer and for each group of axioms that have the same
-//! parameters.
+//! Strata in the engine: computed before the axioms, in their order, and gone back through after them. The value of a
+//! stratum for its tuples is in the table of its literals, once for each layer and for each group of axioms that have the
+//! same parameters.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::plan::program::NodeKind;
 use crate::plan::strata::Step;
 use crate::vector::Real;
 
-/// Where a formula stands, as far as strata are concerned.
+/// Where a formula is, as far as strata are concerned.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layer {
     group: usize,

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::lane::{BlockPlaces, Spaced};
 use crate::vector::{Real, Task, run_task};
 
-/// Sums by place, all 0 outside of a range.
+/// Sums by place, all 0 outside a range.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Touched<T> {
     values: Vec<T>,

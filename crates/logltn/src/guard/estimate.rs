@@ -64,7 +64,7 @@ impl Estimate {
             return Err(Diagnostic::error(
                 Code::TooManyBindings,
                 format!(
-                    "to list what this guard keeps, about {:.1e} combinations have to be tried, too many to wait for",
+                    "listing what this guard keeps would try about {:.1e} combinations, too many to wait for",
                     self.tried.max(self.up_to)
                 ),
             )
@@ -77,11 +77,8 @@ impl Estimate {
         } else {
             "about"
         };
-        let what = || {
-            format!(
-                "to list what this guard keeps, {up_to} {most:.1e} combinations have to be tried"
-            )
-        };
+        let what =
+            || format!("listing what this guard keeps tries {up_to} {most:.1e} combinations");
         say_if_slow(most * SECONDS_TO_TRY, what, theory, span);
         Ok(())
     }

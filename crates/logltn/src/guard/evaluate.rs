@@ -401,7 +401,11 @@ impl<'a> Scope<'a> {
                     Code::TooMuchMemory,
                     format!("too many bindings: they take more than the {limit} of memory allowed"),
                 )
-                .at(&self.theory().source, *span, "what this leaves is listed")
+                .at(
+                    &self.theory().source,
+                    *span,
+                    "the bindings that pass are listed",
+                )
                 .help(format!(
                     "a narrower guard, or fewer individuals; {}",
                     memory::allow_more()

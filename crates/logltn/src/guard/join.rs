@@ -122,7 +122,7 @@ impl Known<'_> {
         found
     }
 
-    /// Whether a function stands in it.
+    /// Whether a function is in it.
     pub fn applies(self) -> bool {
         let mut applies = false;
         let mut look = |part: Part| {
@@ -545,8 +545,8 @@ impl<'a> Join<'a> {
     }
 }
 
-/// Stands for the name of a variable, by its place among those that are bound: axioms that share lists have names of
-/// their own.
+/// Stands for the name of a variable, by its place among those that are bound: axioms that share lists have their
+/// own names.
 fn mark(place: usize) -> char {
     const FIRST: u32 = 0xF0000; // private use
     char::from_u32(FIRST + (place as u32).min(0xFFFF)).unwrap_or(char::REPLACEMENT_CHARACTER)

@@ -10,7 +10,7 @@ use super::{conjuncts, free_variables};
 use crate::guard_parts::Part;
 use crate::theory::*;
 
-/// Sorts of more individuals than this are not indexed by what functions say of them.
+/// Sorts of more individuals than this are not indexed by the values of functions for them.
 const MOST_LOOKED_UP: u32 = 1 << 22;
 
 /// How many parts of a guard are still planned for their own sake while a whole is; after that what is left is looped over.
@@ -271,8 +271,8 @@ impl<'a> Planner<'a> {
         true
     }
 
-    /// An equation of which one side is what functions say of the unknown individual, the other side known: a hash join
-    /// by that, as in `color(x) = color(y)`.
+    /// An equation of which one side is the values of functions for the unknown individual, the other side known: a
+    /// hash join by that, as in `color(x) = color(y)`.
     fn look_up(&mut self) -> bool {
         for i in 0..self.conditions.len() {
             let missing = self.missing(i);
@@ -317,7 +317,7 @@ impl<'a> Planner<'a> {
                 continue;
             }
             for (from, to) in [(a, b), (b, a)] {
-                // From where must be known: not the point itself, nor what a function says of it.
+                // From where must be known: not the point itself, nor the value of a function for it.
                 let mut depends = false;
                 from.visit(&mut |part| depends |= part.variable() == Some(missing[0]));
                 let wanted = to.kind == TermKind::Variable(missing[0]) && !depends;

@@ -32,7 +32,7 @@ impl RowsByKey {
     }
 }
 
-/// The individuals of a sort by what an expression says of each: an index, an integer, or the bits of a real.
+/// The individuals of a sort by the value of an expression for each: an index, an integer, or the bits of a real.
 pub(crate) type ByValue = FxHashMap<u64, Vec<u32>>;
 
 /// The table, the columns that are given, and whether equal rows are listed once.
@@ -47,7 +47,7 @@ pub(crate) struct TableIndexes {
     members: RefCell<FxHashMap<TableId, Arc<Members>>>,
     bounds: OnceCell<(Bounds, Bounds)>,
     function_bounds: RefCell<FxHashMap<FunctionId, Bounds>>,
-    /// Individuals by what an expression says of them.
+    /// Individuals by the value of an expression for them.
     by_value: RefCell<FxHashMap<(bool, ColumnSort, Value), Rc<ByValue>>>,
     neighbours: RefCell<FxHashMap<SortId, Option<Rc<NearPoints>>>>,
     /// How many combinations have been tried so far, by whoever looks things up here.
@@ -124,8 +124,8 @@ impl TableIndexes {
         })
     }
 
-    /// The individuals of a sort by what an expression says of them; `name` is it, whatever its variable is called and
-    /// wherever it stands.
+    /// The individuals of a sort by the value of an expression for them; `name` is it, whatever its variable is called
+    /// and wherever it stands.
     pub(super) fn by_value(
         &self,
         name: (bool, ColumnSort, Value),

@@ -263,7 +263,7 @@ impl<'a> Identify<'a> {
     /// Answers it.
     ///
     /// # Errors
-    /// If the predicate is no softmax, a support does not fit its axiom, or there is too much to count.
+    /// If the predicate is not a softmax, a support does not fit its axiom, or there is too much to count.
     pub fn identify(&self) -> Result<Identified, Diagnostics> {
         let theory = self.data.theory();
         let name = theory[self.predicate].name.clone();
@@ -322,7 +322,7 @@ fn too_hard(what: String) -> Diagnostics {
         .into()
 }
 
-/// What is counted, but for bijections.
+/// What is counted, except for bijections.
 struct Counted {
     maps: Natural,
     fixed: Vec<u32>,

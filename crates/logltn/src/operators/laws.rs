@@ -98,8 +98,8 @@ pub(crate) struct Additive {
     pub projection: fn(f64) -> Affine,
     /// The state after so many members, given the total.
     pub state: fn(f64, f64) -> State,
-    /// From the derivative by the aggregate to that by a summand, but for a factor that is the summand's own: p for a
-    /// power.
+    /// From the derivative by the aggregate to that by a summand, except for a factor that is the summand's own: p
+    /// for a power.
     pub slope: fn(f64, &Settings<f64>, &State) -> f64,
 }
 

@@ -1,5 +1,5 @@
 //! Connectives of truth degrees that are polynomials of degree one in each operand: small clauses compute those in one
-//! go, whatever they are.
+//! pass, whatever they are.
 
 use crate::vector::Real;
 

@@ -170,7 +170,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// A name, or what stands in quotes.
+    /// A name, or what is in quotes.
     fn text(&self, span: Span) -> String {
         let text = self.source.slice(span);
         match text.starts_with('"') {
@@ -278,7 +278,7 @@ impl<'a> Parser<'a> {
         Err(self.error(message, &format!("expected {what}")))
     }
 
-    /// A name, or with `reserved_too` any word: axioms and columns have namespaces of their own.
+    /// A name, or with `reserved_too` any word: axioms and columns have their own namespaces.
     fn name(&mut self, what: &str, reserved_too: bool) -> Parsed<Name> {
         let is_word = self
             .source
@@ -326,7 +326,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Skips to the next declaration, whether or not it starts on a line of its own.
+    /// Skips to the next declaration, whether or not it starts on its own line.
     fn skip_to_declaration(&mut self) {
         while !self.at_end() {
             self.advance();
@@ -355,7 +355,7 @@ impl<'a> Parser<'a> {
             match self.declaration(keyword) {
                 Ok(declaration) => declarations.push(declaration),
                 Err(Bail) => {
-                    // Its name is known all the same: uses of it are not the mistake.
+                    // Its name is known anyway: uses of it are not the mistake.
                     if let Some(&(Token::Name, span)) = self.tokens.get(start + 1)
                         && keyword != Keyword::Axiom
                     {
@@ -369,7 +369,7 @@ impl<'a> Parser<'a> {
         declarations
     }
 
-    /// Reports what is no declaration. If it is a misspelt one, says which.
+    /// Reports what is not a declaration. If it is a misspelt one, says which.
     fn unexpected_at_top(&mut self) -> Option<Keyword> {
         let words = DECLARATION_WORDS.map(|(word, _)| word);
         let near = crate::nearest(self.source.slice(self.span()), words);
@@ -444,7 +444,7 @@ impl<'a> Parser<'a> {
             while self.peek() != Token::CloseBrace {
                 match self.label() {
                     Ok(label) => labels.push(label),
-                    // The other labels are known all the same.
+                    // The other labels are known anyway.
                     Err(Bail) if matches!(self.peek(), Token::Name | Token::Bad) => {
                         self.advance();
                     }
@@ -497,7 +497,7 @@ impl<'a> Parser<'a> {
         if matches!(self.peek(), Token::OpenBracket | Token::Open | Token::Name) {
             let message = format!("expected `{{` or an integer, found {}", self.found());
             let help =
-                "labels stand in braces, `{red, green}`; integers are a range, `0..9`".to_string();
+                "labels go in braces, `{red, green}`; integers are a range, `0..9`".to_string();
             return Err(self.error_with_help(message, "expected `{`", Some(help)));
         }
         let low = self.signed_integer("the first integer of the sort, or `{`")?;
@@ -717,7 +717,7 @@ impl<'a> Parser<'a> {
             let help = match (quantifier, weight) {
                 (true, _) => format!("an axiom has a name: `axiom some_name: {} …`", name.text),
                 (_, true) => {
-                    "a weight stands in parentheses: `axiom name (weight 2): formula`".to_string()
+                    "a weight goes in parentheses: `axiom name (weight 2): formula`".to_string()
                 }
                 _ => "write `axiom name: formula`".to_string(),
             };
@@ -825,7 +825,7 @@ impl<'a> Parser<'a> {
         }
         if self.peek() == Token::Dot {
             let message = "this dot ends nothing".to_string();
-            let help = "a dot stands between a quantifier and its body only".to_string();
+            let help = "a dot belongs between a quantifier and its body only".to_string();
             return Err(self.error_with_help(message, "", Some(help)));
         }
         self.expect_end_of("formula")
@@ -847,9 +847,11 @@ impl<'a> Parser<'a> {
         let between =
             &self.source.text()[self.previous_span().end as usize..self.span().start as usize];
         match between.contains('\n') {
-            true => "if this is an axiom of its own, it begins with `axiom name:`; otherwise join formulas with `and`, \
+            true => {
+                "a separate axiom begins with `axiom name:`; otherwise join formulas with `and`, \
                      `or`, `->` or `<->`"
-                .to_string(),
+                    .to_string()
+            }
             false => "join formulas with `and`, `or`, `->` or `<->`".to_string(),
         }
     }

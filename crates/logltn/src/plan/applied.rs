@@ -30,7 +30,7 @@ pub(crate) enum Tree {
     },
 }
 
-/// What a function says of a tuple.
+/// The value of a function for a tuple.
 #[derive(Clone, Debug)]
 pub(crate) enum Values {
     /// Individuals.

@@ -36,8 +36,8 @@ pub(super) struct Problem<'a> {
 }
 
 impl<'a> Problem<'a> {
-    /// Whether parts of axioms may become strata. Strata are not planned anew with rows that come with a call unless the theory
-    /// has definitions, and bindings that are asked for one by one are asked of the whole formula.
+    /// Whether parts of axioms may become strata. Strata are not planned again with rows that come with a call unless the
+    /// theory has definitions, and bindings that are asked for one by one are asked of the whole formula.
     fn shares_parts(&self) -> bool {
         let PlanOptions {
             share,
@@ -208,7 +208,7 @@ pub(super) fn compile(problem: Problem) -> Result<Plan, Diagnostics> {
         false => Vec::new(),
     };
     lowered.sort_by_key(|l| l.axiom.axiom);
-    // Whoever explains axioms does not weigh them.
+    // A caller that explains axioms does not weigh them.
     let weighed = options.ranked != Ranked::Foralls;
     let axioms = lowered.iter().map(|l| &l.axiom);
     check_weights(theory, axioms, weighed, &mut found);
@@ -332,7 +332,7 @@ fn endless(theory: &Theory, axiom: &PlannedAxiom) -> Diagnostic {
     Diagnostic::error(
         Code::TooManyBindings,
         format!(
-            "axiom `{name}` has {:.1e} groundings, too many to go through",
+            "axiom `{name}` has {:.1e} groundings, too many to visit",
             *groundings as f64
         ),
     )
@@ -416,7 +416,7 @@ fn prepare_member<'a>(
         Ranked::Foralls if semantics.exact => leading,
         Ranked::Foralls => normal.foralls(),
     };
-    // A `find` is no part of the event.
+    // A `find` is not a part of the event.
     let leading = leading.max(ranked);
     let explained = options.ranked == Ranked::Foralls && !hard;
     let mut prepared = Prepared {

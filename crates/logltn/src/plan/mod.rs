@@ -78,7 +78,7 @@ pub struct PlanOptions {
     pub narrow: bool,
     /// Whether the variables of an `exists` may be eliminated one at a time, likewise.
     pub eliminate: bool,
-    /// Whether a part of a formula that reads fewer variables than are bound around it, or that stands in several places, may be
+    /// Whether a part of a formula that reads fewer variables than are bound around it, or that is in several places, may be
     /// computed once for each binding of those that it reads. In all semantics, likewise.
     pub share: bool,
     /// How many bytes the lists of bindings and the tables of answers may take. A plan that would need more is refused
@@ -92,7 +92,7 @@ pub struct PlanOptions {
     pub sharded: bool,
     /// Whether the leading `forall`s belong to the event, where formulas have exact probabilities.
     pub joint: bool,
-    /// Whether axioms that are no laws are left out, where formulas have exact probabilities.
+    /// Whether axioms that are not laws are left out, where formulas have exact probabilities.
     #[doc(hidden)]
     pub only_laws: bool,
     /// Rewrites wherever that is exact, even where it does not pay: for tests, whose theories are small.
@@ -155,7 +155,7 @@ pub struct Rewrite {
     pub before: String,
     /// The formula that is evaluated instead.
     pub after: String,
-    /// About how many operations it would have taken for one binding of the enclosing variables.
+    /// About how many operations it would have read as one binding of the enclosing variables.
     pub cost_before: f64,
     /// About how many it takes.
     pub cost_after: f64,
@@ -176,7 +176,7 @@ pub struct PlannedAxiom {
     pub groundings: u128,
     /// How many bindings of an `exists`' enclosing variables leave it without any binding.
     pub empty_exists: u64,
-    /// Where the axiom stands in the theory.
+    /// Where the axiom is in the theory.
     pub span: Span,
     /// Whether it is a law of a semantics with exact probabilities: it then has no truth and no weight.
     pub hard: bool,

@@ -20,7 +20,7 @@ pub(crate) struct Physical {
     pub root: usize,
     /// The nodes that add up to the axiom's value: one, or the members of a conjunction of quantifiers.
     pub roots: Vec<Root>,
-    /// Level 0 is outside of all quantifiers; every quantifier has a level of its own. After these come those that go
+    /// Level 0 is outside all quantifiers; every quantifier has its own level. After these come those that go
     /// through small clauses by rows, which look up nothing new.
     pub levels: Vec<Level>,
     pub quantifier_levels: usize,
@@ -58,9 +58,9 @@ pub(crate) struct Root {
 pub(crate) struct Node {
     pub kind: NodeKind,
     pub level: usize,
-    /// Which of its level's buffers holds its value. The members of a connective stand side by side.
+    /// Which of its level's buffers holds its value. The members of a connective are side by side.
     pub buffer: usize,
-    /// For a literal: where its places stand; for an elimination, its keys.
+    /// For a literal: where its places is; for an elimination, its keys.
     pub place: Place,
     /// In a definition that was written out: its empty `exists` are not counted.
     pub uncounted: bool,
@@ -123,7 +123,7 @@ pub(crate) struct Lookup {
 pub(crate) const MOST_LITERALS: usize = 4;
 
 /// A connective of two to four literals right under the quantifier of an axiom, the commonest of all formulas. The engine
-/// takes value and derivatives of such a clause in one go (`engine/clause`) instead of node by node.
+/// takes value and derivatives of such a clause in one pass (`engine/clause`) instead of node by node.
 #[derive(Clone, Debug)]
 pub(crate) struct SmallClause {
     /// The one whose place changes least comes first.

@@ -4,10 +4,10 @@
 //! of a table, or the combinations that a guard keeps, one list per key where the guard looks at outer
 //! variables. A quantifier runs over the product of its components, which is never built.
 //!
-//! A **slot** holds, for each binding in a block, where a literal's number stands in its request's table
-//! (or which key a guard has). Every component of the quantifiers around a literal adds its part to the
-//! slot by way of a **map**: one number per tuple. So the engine's loops add small integers and gather;
-//! they never see variables, sorts or guards.
+//! A **slot** holds, for each binding in a block, where a literal's number is in its request's table (or
+//! which key a guard has). Every component of the quantifiers around a literal adds its part to the slot
+//! by way of a **map**: one number per tuple. So the engine's loops add small integers and gather; they
+//! never see variables, sorts or guards.
 
 use std::sync::Arc;
 
@@ -90,7 +90,7 @@ pub(crate) struct RequestPlan {
     pub width: usize,
     /// Some literal needs every row there can be, so rows are numbered by their codes.
     pub complete: bool,
-    /// Depends on a batched table: numbered anew for each batch.
+    /// Depends on a batched table: numbered again for each batch.
     pub dynamic: bool,
     /// Occurs plain (0) or negated (1), so that the engine makes only the tables it needs.
     pub occurs: [bool; 2],
@@ -137,7 +137,7 @@ pub enum ArgumentShape {
 pub(crate) struct Program {
     pub nodes: Vec<Node>,
     pub root: usize,
-    /// Level 0 is outside of all quantifiers; every quantifier has a level of its own.
+    /// Level 0 is outside all quantifiers; every quantifier has its own level.
     pub levels: Vec<Level>,
     pub slots: Vec<SlotBase>,
     /// The constant parts of the wide slots.
@@ -414,7 +414,7 @@ pub(crate) enum NodeKind {
         negated: bool,
         slot: usize,
     },
-    /// What a stratum says of a tuple.
+    /// The value of a stratum at a tuple.
     Use {
         stratum: usize,
         negated: bool,

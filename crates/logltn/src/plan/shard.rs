@@ -76,7 +76,7 @@ impl Shards<'_> {
         }
     }
 
-    /// Refuses a definition that would: wherever it is used, it is inside of a formula.
+    /// Refuses a definition that would: wherever it is used, it is inside a formula.
     pub fn check_definition(&self, body: &Axiom, formula: &Normal) -> Result<(), Diagnostic> {
         self.check_variables(body)?;
         self.check_guards(body, formula)?;
@@ -117,7 +117,7 @@ impl Shards<'_> {
                 1 => {}
                 _ => {
                     let message = "this quantifier pairs individuals that are spread over processes: individuals of different processes would have to meet";
-                    let help = "give the pairs as rows of a table, which each process has of its own individuals";
+                    let help = "give the pairs as rows of a table, each process those of its own individuals";
                     return Err(self.refused(axiom, summand.span, message.into(), help));
                 }
             }
@@ -146,7 +146,7 @@ impl Shards<'_> {
         Ok(())
     }
 
-    /// Everything inside of a part must be at hand.
+    /// Everything inside a part must be at hand.
     fn check_inside(&self, axiom: &Axiom, formula: &Normal) -> Result<(), Diagnostic> {
         if let Kind::Quantifier { binding, .. } = &formula.kind {
             if self.bound(binding) > 0 {
@@ -158,7 +158,7 @@ impl Shards<'_> {
                     }
                 };
                 let message = format!(
-                    "this quantifier is inside of the formula and ranges over {of}: it would have to see those of the other processes"
+                    "this quantifier is inside the formula and ranges over {of}: it would have to see those of the other processes"
                 );
                 let help = "only a quantifier at the front of an axiom can be combined from what each process sees: write it first, or make the rest another axiom";
                 return Err(self.refused(axiom, formula.span, message, help));

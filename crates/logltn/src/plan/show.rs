@@ -227,7 +227,7 @@ impl Plan {
                 (None, NodeKind::Quantifier { level, .. }) => {
                     format!("a quantifier, by level {level}")
                 }
-                (None, _) => "outside of all quantifiers".to_string(),
+                (None, _) => "outside all quantifiers".to_string(),
             };
             let parts = program.roots.len();
             lines.push(format!(

@@ -184,7 +184,7 @@ impl Plan {
         })
     }
 
-    /// Plans anew what depends on rows and sizes that come with a call. After an error it is as before the first call.
+    /// Plans again what depends on rows and sizes that come with a call. After an error it is as before the first call.
     pub(crate) fn stream(
         &mut self,
         sizes: &[(SortId, usize)],

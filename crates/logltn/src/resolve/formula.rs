@@ -158,7 +158,7 @@ impl Resolver<'_> {
         });
     }
 
-    /// Whether this can only be an individual: a name that is no number.
+    /// Whether this can only be an individual: a name that is not a number.
     fn class_beside(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Name(name) => !matches!(self.symbols.get(name), Some((Symbol::Param(_), _))),

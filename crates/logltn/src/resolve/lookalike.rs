@@ -36,7 +36,7 @@ pub(super) fn help<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> 
 
 /// Whether two names would look the same although one has a combining accent where the other has a
 /// letter with that accent. Without the tables of Unicode: the plain letters agree, one name has
-/// accents of its own, and as many as the other has letters outside of ASCII in their place.
+/// accents of its own, and as many as the other has letters outside ASCII in their place.
 fn differ_in_accents(a: &str, b: &str) -> bool {
     let combining = |c: char| ('\u{300}'..='\u{36f}').contains(&c);
     if a == b || a.contains(combining) == b.contains(combining) {

@@ -64,7 +64,7 @@ impl Labels {
     }
 }
 
-/// What a theory declares by a name; axioms have names of their own.
+/// What a theory declares by a name; axioms have their own names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Declared {
     /// A sort, table, predicate, function, constant or param.
@@ -300,11 +300,11 @@ pub(super) struct Resolver<'a> {
     locals: FxHashMap<String, Vec<Local>>,
     variables: Vec<Variable>,
     variable_used: Vec<bool>,
-    /// Where the variables stand that are bound by the rows of a table.
+    /// Where the variables is that are bound by the rows of a table.
     row_variables: FxHashSet<Span>,
     /// In the guard of a big connective or a family, which may not look at batch data.
     crisp_binder: Option<&'static str>,
-    /// If the text is no theory: there individuals without names are written by number.
+    /// If the text is not a theory: there individuals without names are written by number.
     question: Option<Question>,
 }
 
@@ -414,7 +414,7 @@ impl<'a> Resolver<'a> {
                     )
                     .at(&self.theory.source, syntax.name.span, "second axiom")
                     .mark(first, "first axiom")
-                    .help("each axiom needs a name of its own, for reports and phases"),
+                    .help("axiom names must differ: reports and phases refer to them"),
                 );
             }
             match self.axiom(syntax) {
@@ -773,9 +773,9 @@ impl<'a> Resolver<'a> {
                 let name = &variable.name;
                 // A row binder goes by position: without this variable it would have a column too few.
                 let help = if self.row_variables.contains(&variable.span) {
-                    format!("call it `_{name}` if that is meant")
+                    format!("call it `_{name}` if that is intended")
                 } else {
-                    format!("remove it, or call it `_{name}` if that is meant")
+                    format!("remove it, or call it `_{name}` if that is intended")
                 };
                 self.out.push(
                     Diagnostic::warning(

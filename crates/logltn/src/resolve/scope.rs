@@ -14,7 +14,7 @@ pub(super) struct Local {
 }
 
 impl Resolver<'_> {
-    /// Brings variables into scope. `None` if one of them is wrong; they are in scope all the same.
+    /// Brings variables into scope. `None` if one of them is wrong; they are in scope anyway.
     pub(super) fn bind_sorts(
         &mut self,
         binding: &[(Name, Option<Name>)],

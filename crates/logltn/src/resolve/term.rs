@@ -163,7 +163,7 @@ impl Resolver<'_> {
         Some((TermKind::Individual(*sort, *index), Some(found)))
     }
 
-    /// What stands in quotes is a label, whatever else has its name.
+    /// What is in quotes is a label, whatever else has its name.
     fn labelled_term(
         &mut self,
         label: &str,
@@ -408,7 +408,7 @@ impl Resolver<'_> {
 /// One number.
 const REAL: ArgumentSort = ArgumentSort::Vector(1);
 
-/// Whether a function stands in it.
+/// Whether a function is in it.
 fn has_call(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Call(..) => true,

@@ -18,21 +18,21 @@ pub use error::SemanticsError;
 ///
 #[doc = include_str!("../operators/choices.md")]
 ///
-/// `min`, `max` and `mean` are in both columns: the first two commute with the log, the third means a
-/// different mean in each. A bare sum of truth degrees is in neither, since it leaves [0, 1].
+///`min`, `max` and `mean` are in both columns: the first two commute with the log, the third means a
+///different mean in each. A bare sum of truth degrees is in neither, since it leaves [0, 1].
 ///
-/// ```
-/// use logltn::{Or, Semantics};
-/// let semantics = Semantics::named("logltn").unwrap().with("or", "max").unwrap();
-/// assert_eq!(semantics.or, Or::Max);
-/// assert_eq!(semantics.to_string(), "logltn with or = max");
+///```
+///use logltn::{Or, Semantics};
+///let semantics = Semantics::named("logltn").unwrap().with("or", "max").unwrap();
+///assert_eq!(semantics.or, Or::Max);
+///assert_eq!(semantics.to_string(), "logltn with or = max");
 ///
-/// let error = semantics.with("and", "product").unwrap_err();
-/// assert_eq!(
-///     error.to_string(),
-///     "`and = product` works on truth degrees, but `exists = log_mean_exp` of `logltn` works on logs: they do not mix",
-/// );
-/// ```
+///let error = semantics.with("and", "product").unwrap_err();
+///assert_eq!(
+///    error.to_string(),
+///    "`and = product` works on truth degrees, but `exists = log_mean_exp` of `logltn` works on logs: they do not mix",
+///);
+///```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Semantics {
     /// The base this started from, one of [`Semantics::NAMES`].

@@ -339,7 +339,7 @@ pub fn terms(scope: &Scope, sort: SortId) -> Vec<String> {
     variables.chain(constants).chain(written).collect()
 }
 
-/// One of them, or what a function says of some.
+/// One of them, or the value of a function for some.
 pub fn term(rng: &mut Rng, scope: &Scope, sort: SortId, depth: usize) -> Option<String> {
     if depth > 0 && rng.chance(0.4) {
         let found = application(rng, scope, |result| result == ColumnSort::Sort(sort), depth);

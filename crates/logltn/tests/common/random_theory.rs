@@ -236,7 +236,7 @@ impl Writer {
                 _ => self.any_sort(),
             })
             .collect();
-        // Columns have a namespace of their own, reserved words included.
+        // Columns have their own namespace, reserved words included.
         let words = ["where", "x", "Int", "near"];
         let names: Vec<_> = (columns.iter().zip(words))
             .map(|(sort, word)| format!("{word}: {}", self.type_name(*sort)))

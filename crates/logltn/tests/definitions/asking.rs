@@ -216,7 +216,7 @@ fn random_explanations_with_and_without_definitions() {
     assert!(compared > cases() / 5, "{compared}");
 }
 
-/// What definitions say of tuples, in any order and repeated, is what a question finds.
+/// The values of definitions for tuples, in any order and repeated, is what a question finds.
 #[test]
 fn truths_of_tuples_against_questions() {
     let mut compared = 0;

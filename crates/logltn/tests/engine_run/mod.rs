@@ -68,7 +68,7 @@ macro_rules! runner {
                     groundings: axiom.groundings,
                 })
                 .collect();
-            // Where each number of each request stands in the full tables. Every atom at most once.
+            // Where each number of each request is in the full tables. Every atom at most once.
             let mut asked = BTreeSet::new();
             let places: Vec<(usize, Vec<usize>)> = (engine.requests().iter())
                 .map(|request| {

@@ -125,7 +125,7 @@ impl Evaluator<'_> {
                 let reads = self.read.len();
                 let x = self.formula(inner)?;
                 let value = operators::not(self.tape, self.semantics.not, x);
-                // A directly negated atom is a literal of its own.
+                // A directly negated atom is its own literal.
                 if let FormulaKind::Atom { .. } = inner.kind {
                     self.read[reads].literal.negated = true;
                     self.read[reads].var = value;

@@ -190,7 +190,7 @@ fn log_exp(tape: &mut Tape, alpha: f64, divisor: f64, members: &[(f64, Var)]) ->
     tape.node(greatest + (sum / divisor).ln() / alpha, parents)
 }
 
-/// log(1 − eˣ), with x capped at 0: the complement of what is no literal.
+/// log(1 − eˣ), with x capped at 0: the complement of what is not a literal.
 pub fn complement(tape: &mut Tape, x: Var) -> Var {
     let zero = tape.constant(0.0);
     if tape.value(x) == f64::NEG_INFINITY {

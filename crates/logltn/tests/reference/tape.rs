@@ -92,7 +92,7 @@ impl Tape {
         self.push(value, parents, false)
     }
 
-    /// What a predicate says of an atom.
+    /// The value of a predicate for an atom.
     pub fn literal(&mut self, value: f64, parents: Vec<(Var, f64)>) -> Var {
         self.push(value, parents, true)
     }

@@ -44,7 +44,7 @@ pub struct Document<'a> {
     warnings: Vec<Message<'a>>,
 }
 
-/// What a step of training takes, about.
+/// The estimated cost of a training step.
 #[derive(Serialize)]
 pub struct Step {
     groundings: u128,
@@ -55,7 +55,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// Of axioms alone, whoever's their networks are.
+    /// The cost of the axioms alone, without networks.
     pub fn of_axioms(groundings: u128, seconds: f64) -> Step {
         Step {
             groundings,
@@ -163,7 +163,7 @@ struct Definition<'a> {
     name: &'a str,
     arguments: Vec<&'a str>,
     formula: String,
-    /// How deep it may go, if that is said.
+    /// Its depth limit, if it has one.
     to_depth: Option<u32>,
     /// How many tuples are asked for, and how deep they go; null where it is written out.
     tuples: Option<usize>,
@@ -333,7 +333,7 @@ impl<'a> About<'a> {
                 let (row, learnable) = match given {
                     Some(given) => match given.map(|g| &g.value) {
                         Some(Constant::Row(row)) => (Some(row.value.into()), None),
-                        // By name only, as everywhere.
+                        // Listed by name only, as elsewhere.
                         Some(Constant::Name(name)) => (Some(name.value.as_str().into()), None),
                         Some(Constant::Learnable(length)) => (None, Some(length.value.into())),
                         None => (None, None),

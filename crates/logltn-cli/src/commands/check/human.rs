@@ -11,7 +11,7 @@ use logltn_train::project::Project;
 use super::document::output_name;
 use crate::text::{Align, bytes, counted, percent, real, table, thousands};
 
-/// Below this, memory is no matter.
+/// Memory below this is not worth a line.
 const WORTH_SAYING: u128 = 100_000_000;
 
 /// The head, the axioms, and with `passes` the plan, or what one of them made of the axioms.
@@ -34,18 +34,18 @@ pub fn text(project: &Project, plan: &Plan, passes: Option<&[Pass]>, work: &Step
     );
     for name in names_of_large_tables(project) {
         out += &format!(
-            "of `{name}`, which is large, only the rows of a batch are planned: the groundings are those of one\n"
+            "`{name}` is large: only the rows of a batch are planned, and groundings are counted for one batch\n"
         );
     }
     for (name, sort) in &project.manifest.sorts {
         if let Some(sample) = sort.sample {
             out += &format!(
-                "of sort `{name}` a step sees {} at a time: the groundings are those of one sample, of all that there are\n",
+                "a step sees a sample of sort `{name}`, {} at a time; groundings are counted for one sample\n",
                 thousands(sample.value)
             );
         }
     }
-    // Shorter times say nothing that matters, and differ from call to call.
+    // Shorter times do not matter and vary from call to call.
     let time = match work.seconds < 0.1 {
         true => "less than 0.1 seconds".to_string(),
         false => format!("about {}", duration(work.seconds)),
@@ -58,10 +58,10 @@ pub fn text(project: &Project, plan: &Plan, passes: Option<&[Pass]>, work: &Step
         "a step: {}, {time}{networks}\n",
         counted(work.groundings, "grounding")
     );
-    // What the program itself takes differs from machine to machine, and matters to nobody.
+    // The program's own memory varies by machine and is not worth a line.
     if work.memory_bytes >= WORTH_SAYING {
         out += &format!(
-            "training takes about {} of memory, of {} that it may take\n",
+            "training takes about {} of memory; {} are allowed\n",
             memory::shown(work.memory_bytes),
             memory::shown(memory::limit().into())
         );
@@ -69,7 +69,7 @@ pub fn text(project: &Project, plan: &Plan, passes: Option<&[Pass]>, work: &Step
     out
 }
 
-/// The tables of which no plan knows all rows.
+/// Tables whose rows are not all planned.
 fn names_of_large_tables(project: &Project) -> Vec<&str> {
     let tables = large_tables::tables(&project.data, large_tables::FROM);
     let names = tables
@@ -422,7 +422,7 @@ fn circuits(plan: &Plan, places: std::ops::Range<usize>) -> Option<Vec<String>> 
     let hard = plan.axioms()[places.clone()].iter().any(|axiom| axiom.hard);
     let mut sizes = places.filter_map(|place| plan.event_size(place));
     let first = sizes.next()?;
-    // Of laws they are all laws' together.
+    // For laws they belong to all laws together.
     let others: Vec<_> = if hard { Vec::new() } else { sizes.collect() };
     let total = |of: fn(&EventSize) -> usize| of(&first) + others.iter().map(of).sum::<usize>();
     let text = format!(

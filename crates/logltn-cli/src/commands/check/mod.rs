@@ -58,9 +58,9 @@ pub fn run(arguments: &Arguments) -> Outcome {
         None => Pass::ALL.to_vec(),
     };
     let passes = arguments.plan.then_some(passes.as_slice());
-    // Whatever training would refuse is better known now. One that is not described may yet get a length.
+    // Report now what training would refuse. A manifest without `[train]` may still get a length by a flag.
     let train = project.manifest.train.as_ref();
-    // Only a program that gives numbers of its own may leave this open, and it does not train by this manifest alone.
+    // Only a host program that supplies numbers may leave this open, and it does not train from this manifest alone.
     if train.is_some() {
         found.extend(project.left_to_the_host());
     }
@@ -85,7 +85,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     warnings::nothing_left(&trainer, plan, &mut found);
     warnings::one_sided(project, &mut found);
     found.extend(work.warning().map(Diagnostics::from).unwrap_or_default());
-    // A pass alone is asked for by those who look at passes.
+    // A single pass is printed on request only.
     let open = match arguments.pass {
         Some(_) => Vec::new(),
         None => identify::not_fixed(project),

@@ -1,4 +1,4 @@
-//! Warnings about theories that are more easily satisfied than was meant.
+//! Warnings about theories that are easier to satisfy than intended.
 
 use logltn::theory::{ArgumentSort, Predicate};
 use logltn::{Code, Diagnostic, Diagnostics, OutputKind, Plan};
@@ -39,7 +39,7 @@ pub fn one_sided(project: &Project, found: &mut Diagnostics) {
 }
 
 /// Whether a predicate is a closed form that nothing can make true or false of everything: what it compares is data, or
-/// what networks say of data, and its own numbers, if it has any, do not move.
+/// the values of networks for data, and its own numbers, if it has any, do not move.
 fn cannot_give_in(project: &Project, predicate: &Predicate) -> bool {
     let manifest = &project.manifest;
     let given = manifest.predicates.get(&predicate.name);
@@ -69,12 +69,12 @@ pub fn nothing_left(trainer: &Trainer, plan: &Plan, found: &mut Diagnostics) {
         let count = planned.iter().take_while(|p| p.axiom == index).count();
         let (members, rest) = planned.split_at(count);
         planned = rest;
-        // Of an `exists` with nothing to choose from the plan itself tells.
+        // The plan itself reports an `exists` with nothing to choose from.
         let is_empty = |m: &logltn::PlannedAxiom| m.groundings == 0 && m.empty_exists == 0;
         if members.is_empty() || !members.iter().all(is_empty) {
             continue;
         }
-        // Of a sample that has none nothing follows for the others.
+        // A sample without groundings says nothing about other samples.
         if trainer.sees_samples(index) {
             let what = format!(
                 "axiom `{}` has no groundings in the first step's sample",

@@ -6,11 +6,11 @@ use logltn::{Code, Diagnostic};
 use logltn_data::problems::{counted, shown};
 use logltn_data::{ColumnKind, CsvFile, is_missing, odd_among_numbers};
 
-/// More classes than too many for classes.
+/// A column with more different values than this cannot be classes.
 const MOST_CLASSES: usize = 1000;
 /// More different integers than these are numbers, not classes.
 const MOST_INTEGER_CLASSES: usize = 20;
-/// Texts of which there are so many different ones are looked at more closely.
+/// Columns with this many different texts are examined more closely.
 const MANY_TEXTS: usize = 20;
 
 /// What is to be learnt.
@@ -40,7 +40,10 @@ pub fn task(file: &CsvFile, target: usize, wanted: Option<Wanted>) -> Result<Tas
     let refuse =
         |code: Code, what: String| Diagnostic::error(code, format!("{}: {what}", file.name()));
     if file.columns()[target].is_empty() {
-        let what = format!("column {} has no name, and is to be predicted", target + 1);
+        let what = format!(
+            "column {} has no name, but it is the column to predict",
+            target + 1
+        );
         return Err(refuse(Code::UnknownColumn, what).help("give it a name in the header"));
     }
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -55,7 +58,7 @@ pub fn task(file: &CsvFile, target: usize, wanted: Option<Wanted>) -> Result<Tas
         let what = match known {
             0 => format!("column {name} is missing in every row: there is nothing to learn from"),
             _ => format!(
-                "column {name} is known in one row only, and one to learn from and one to test are needed"
+                "column {name} has a value in one row only; at least two are needed, one to learn from and one to test"
             ),
         };
         return Err(refuse(Code::NothingToTrain, what));
@@ -67,7 +70,7 @@ pub fn task(file: &CsvFile, target: usize, wanted: Option<Wanted>) -> Result<Tas
         (Some(Wanted::Number), None) => {
             let wrong = counts.keys().find(|cell| cell.parse::<f64>().is_err());
             let what = format!(
-                "column {name} is to be a number, and holds {}",
+                "column {name} should hold numbers, but holds {}",
                 shown(wrong.unwrap_or(&"inf"))
             );
             return Err(refuse(Code::MalformedNumber, what));
@@ -115,7 +118,7 @@ pub fn task(file: &CsvFile, target: usize, wanted: Option<Wanted>) -> Result<Tas
             .help("choose another column with `--target`; a column of names is `--names`");
         return Err(match odd_among_numbers(file, target) {
             Some((row, others)) => error.note(format!(
-                "it holds {others}, but for {}",
+                "it holds {others}, except {}",
                 odd(file, row, target)
             )),
             None => error,
@@ -183,7 +186,7 @@ pub fn feature(file: &CsvFile, column: usize) -> Use {
             );
             left_out(match odd_among_numbers(file, column) {
                 Some((row, others)) => {
-                    format!("it holds {others}, but for {}", odd(file, row, column))
+                    format!("it holds {others}, except {}", odd(file, row, column))
                 }
                 None => format!(
                     "it has {texts} in {rows}; `--names` makes a column the names of the rows"
@@ -240,7 +243,7 @@ pub fn split(file: &CsvFile) -> Result<Option<usize>, Diagnostic> {
     };
     if let Some(row) = cells().position(|cell| !known(cell)) {
         let (place, odd) = (file.place(row, column), shown(file.cell(row, column)));
-        return Err(refuse(format!("{place}: {odd} is no part of a split")));
+        return Err(refuse(format!("{place}: {odd} is not a part of a split")));
     }
     for part in ["train", "test"] {
         if !cells().any(|cell| cell == part) {

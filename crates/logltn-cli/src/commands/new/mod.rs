@@ -58,7 +58,7 @@ fn fraction(text: &str) -> Result<f64, String> {
 pub fn run(arguments: &Arguments) -> Outcome {
     let Some(name) = &arguments.name else {
         let how = "from a CSV file: `logltn new NAME --from data.csv --target COLUMN`\n\
-                   an example of that: `logltn new NAME`\n\nexamples of what else there is\n";
+                   with example data: `logltn new NAME`\n\nother examples\n";
         return console::print(&format!("{how}{}", example::list()));
     };
     match make(arguments, name) {
@@ -78,7 +78,7 @@ fn make(arguments: &Arguments, folder: &Path) -> Result<(String, Diagnostics), D
     let Some(stem) = stem.filter(|stem| !stem.is_empty() && !stem.starts_with('.')) else {
         let what = format!("`{}` cannot be the name of a project", folder.display());
         return Err(Diagnostic::error(Code::ValueOutOfRange, what)
-            .help("give the name of a folder that is to be made, such as `iris`")
+            .help("give the name of a new folder, such as `iris`")
             .into());
     };
     example::must_be_empty(folder, "choose another name")?;
@@ -145,7 +145,7 @@ fn make(arguments: &Arguments, folder: &Path) -> Result<(String, Diagnostics), D
         }
         return Err(error.into());
     }
-    // Said of the file that was given; the copy is gone if it is refused.
+    // Messages name the given file: the copy is removed if it is refused.
     let columns: Vec<usize> = features.iter().map(|(column, _)| *column).collect();
     Preparation::fit(&file, &columns, &BTreeMap::new(), |_| true)?;
     let learnt_from = (0..file.rows()).filter(|row| {
@@ -199,7 +199,7 @@ fn make(arguments: &Arguments, folder: &Path) -> Result<(String, Diagnostics), D
     Ok((said(&plan, &manifest, folder, &left_out), warnings))
 }
 
-/// A test that nothing can be said of would only be found out after training.
+/// Otherwise an empty test set would be noticed only after training.
 fn check_split(
     file: &CsvFile,
     target: usize,
@@ -305,12 +305,12 @@ fn argument(path: &Path) -> String {
     }
 }
 
-/// Whether somebody is there to be asked.
+/// Whether there is a terminal to ask at.
 fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks for one of these columns; none where nothing is answered.
+/// Asks for one of these columns; `None` without an answer.
 fn ask(file: &CsvFile, columns: &[usize], question: &str) -> Result<Option<usize>, Diagnostics> {
     let mut shown = String::new();
     for &column in columns {
@@ -329,11 +329,11 @@ fn ask(file: &CsvFile, columns: &[usize], question: &str) -> Result<Option<usize
     }
 }
 
-/// Asks which column is to be predicted, where somebody can answer.
+/// Asks which column to predict, at a terminal.
 fn ask_target(file: &CsvFile) -> Result<usize, Diagnostics> {
     let columns: Vec<usize> = (0..file.columns().len()).collect();
     if can_ask() {
-        let question = "which column is to be predicted? (name or number)";
+        let question = "which column should be predicted? (name or number)";
         if let Some(target) = ask(file, &columns, question)? {
             return Ok(target);
         }
@@ -341,14 +341,14 @@ fn ask_target(file: &CsvFile) -> Result<usize, Diagnostics> {
     let list: Vec<String> = columns.iter().map(|c| column_name(file, *c)).collect();
     Err(Diagnostic::error(
         Code::MissingKey,
-        format!("{}: which column is to be predicted?", file.name()),
+        format!("{}: which column should be predicted?", file.name()),
     )
     .note(format!("its columns are {}", list.join(", ")))
-    .help("say it with `--target COLUMN`")
+    .help("name it with `--target COLUMN`")
     .into())
 }
 
-/// Asks which column names the rows, where somebody can answer and there is one that could.
+/// Asks which column names the rows, at a terminal and if some column could.
 fn ask_names(file: &CsvFile, target: usize) -> Result<Option<usize>, Diagnostics> {
     let columns: Vec<usize> = (0..file.columns().len())
         .filter(|c| *c != target && !file.columns()[*c].is_empty())
@@ -376,7 +376,7 @@ fn write(folder: &Path, made: &[(String, Vec<u8>)]) -> Result<(), Diagnostics> {
     Ok(())
 }
 
-/// Half a project is none.
+/// A half-written project is removed.
 fn remove(folder: &Path, made: &[(String, Vec<u8>)]) {
     for (name, _) in made {
         let _ = std::fs::remove_file(folder.join(name));

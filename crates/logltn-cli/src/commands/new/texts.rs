@@ -21,7 +21,7 @@ pub struct Plan<'f> {
     pub test: f64,
     pub task: Task,
     pub features: Vec<(usize, ColumnKind)>,
-    /// Columns that are no features, those of the target, the names and the split among them.
+    /// Columns that are not features, including the target, the names and the split.
     pub except: Vec<usize>,
 }
 
@@ -126,7 +126,7 @@ impl Plan<'_> {
             .any(|class| names.iter().any(|name| name == class))
     }
 
-    /// Names of variables that nothing else has.
+    /// Unused names for variables.
     fn variables(&self) -> [String; 2] {
         let symbol = self.symbol();
         let mut taken = self.classes();
@@ -209,7 +209,7 @@ impl Plan<'_> {
         String::new()
     }
 
-    /// The text of the manifest. `out` is how to say where a run goes.
+    /// The text of the manifest. `out` is the suggested folder for a run.
     pub fn manifest(&self, rows_to_learn: usize) -> String {
         let symbol = self.symbol();
         let key = key(&symbol);
@@ -316,7 +316,7 @@ impl Plan<'_> {
     }
 }
 
-/// How long to train: small files often enough, large ones not forever.
+/// How long to train: enough passes over small files, bounded for large ones.
 fn length(rows: usize) -> String {
     match rows {
         0..=64 => "steps = 500".to_string(),

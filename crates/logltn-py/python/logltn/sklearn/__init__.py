@@ -1,4 +1,4 @@
-"""Estimators for scikit-learn: rules beside labels, without a training loop and without PyTorch.
+"""Estimators for scikit-learn: rules and labels, without a training loop and without PyTorch.
 
 >>> from logltn.sklearn import Classifier
 >>> rules = '''

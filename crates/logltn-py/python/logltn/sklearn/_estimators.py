@@ -18,12 +18,12 @@ from . import _training as training
 
 # What the estimator adds to a theory.
 _TABLE, _AXIOM, _EQUAL = "labelled_", "labels_", "near_"
-# A table of more rows is gone through in batches, a sort of more individuals is sampled.
+# A table of more rows is visited in batches, a sort of more individuals is sampled.
 _BATCH, _SAMPLE = 32, 256
 
 
 class _Estimator(BaseEstimator):
-    """What both have in common."""
+    """What both estimators share."""
 
     # Set by `fit`.
     network_: list[training.Layer]
@@ -90,7 +90,7 @@ class _Estimator(BaseEstimator):
         return (np.asarray(X, dtype=np.float64) - known.mean_) / known.deviation_
 
     def _says(self, X: Any) -> np.ndarray:
-        """What the network says of rows."""
+        """The network's output for rows."""
         check_is_fitted(self)
         X = validate_data(self, _numbers(X), reset=False, dtype=np.float64)
         return training.run(self.network_, self.activation, self._scaled(X))
@@ -186,20 +186,20 @@ class _Estimator(BaseEstimator):
 
 
 class Classifier(ClassifierMixin, _Estimator):
-    """A network that tells classes apart, trained on labels and on the rules of a theory together.
+    """A classification network trained on labels and on the rules of a theory together.
 
     Parameters
     ----------
     theory
-        Text of a theory (or a :class:`logltn.Theory`) that declares the predicate ``target`` and says what else is known. Without,
+        Text of a theory (or a :class:`logltn.Theory`) that declares the predicate ``target`` and says what else is known. Without it
         there are only the labels.
     target
-        The predicate that is learnt: of a row and a class, or of a row alone (two classes; the second of them is true).
+        The learnt predicate: of a row and a class, or of a row alone (two classes; the second means true).
     sort
         The sort whose individuals are the rows of X; the first argument of ``target`` unless said.
     unlabelled
-        The value of y for rows whose class is not known. They are left out of the labels, and rules are about them. ``None`` and
-        what pandas calls missing mean the same. Where no row has a label the theory must list the classes, and rules alone teach.
+        The value of y for rows whose class is unknown. They are left out of the labels; rules still apply to them. ``None`` and
+        missing values of pandas mean the same. If no row has a label, the theory must list the classes, and only the rules train.
     weight
         The weight of the labels beside the axioms of the theory.
     semantics, params
@@ -207,9 +207,9 @@ class Classifier(ClassifierMixin, _Estimator):
     hidden, activation, steps, learning_rate, weight_decay
         The network and its training; without ``steps`` they depend on the number of labels.
     scale
-        Whether columns are scaled to a mean of 0 and a deviation of 1 for the network. Guards (``x.age > 40``) see them as they are.
+        Whether columns are scaled to mean 0 and standard deviation 1 for the network. Guards (``x.age > 40``) see them as they are.
     random_state
-        What the first weights depend on.
+        The seed of the initial weights.
     """
 
     def fit(self, X: Any, y: Any, *, tables: Mapping[str, Any] | None = None, sorts: Mapping[str, Any] | None = None) -> Classifier:
@@ -236,7 +236,7 @@ class Classifier(ClassifierMixin, _Estimator):
             raise ValueError("no row of y is labelled, and there is no theory with axioms that lists the classes")
         if self.binary_:
             if len(self.classes_) > 2:
-                raise ValueError(f"`{self.target}` is true or false, and y has {len(self.classes_)} classes")
+                raise ValueError(f"`{self.target}` is true or false, but y has {len(self.classes_)} classes")
             true = y[known] == self.classes_[-1] if len(self.classes_) == 2 else np.ones(len(rows), bool)
             labelled = {**x, "t": true.astype(int).tolist()}
             added = f"table {_TABLE}(x: {sort}, t: Int)\n"
@@ -281,16 +281,16 @@ class Classifier(ClassifierMixin, _Estimator):
         return shares / shares.sum(axis=1, keepdims=True)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The likeliest class of each row."""
+        """The most probable class of each row."""
         check_is_fitted(self)
         return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
 
 
 class Regressor(RegressorMixin, _Estimator):
-    """A network that tells a number, trained on known values and on the rules of a theory together.
+    """A regression network trained on known values and on the rules of a theory together.
 
     ``target`` is the function that is learnt, ``function f(Row): Real``. Predicates of two numbers in the theory say how near these
-    are: 1 for equal ones, and the less the further apart they are, in deviations of y. The other parameters are those of
+    are: 1 if equal, and less the further apart they are, in standard deviations of y. The other parameters are those of
     :class:`Classifier`; rows without a value have ``None`` or NaN in y.
     """
 
@@ -375,7 +375,7 @@ def _checked(estimator: _Estimator, X: Any, y: Any, unlabelled: Any, numeric: bo
 
 
 def _missing(y: Any, whole: np.ndarray) -> np.ndarray:
-    """Which of y are not known: ``None`` and NaN, and what a data frame says of its own column."""
+    """Which values of y are missing: ``None``, NaN, and what a data frame marks as missing."""
     if hasattr(y, "isna"):
         return np.asarray(y.isna(), dtype=bool)
     if whole.dtype.kind == "f":
@@ -386,7 +386,7 @@ def _missing(y: Any, whole: np.ndarray) -> np.ndarray:
 
 
 def _numbers(X: Any) -> Any:
-    """X, unless it is a data frame with a column of texts, which is said by its name."""
+    """X, unless it is a data frame with a text column, which is reported by name."""
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         for name in X.columns:
             column = np.asarray(X[name])
@@ -406,8 +406,8 @@ def _numbers(X: Any) -> Any:
 
 
 def _name(label: Any) -> str:
-    """The name of a class in the theory: its text, but blanks around it do not count there, and no text is no name. Integers that
-    pandas has made 1.0 for the sake of missing ones are integers."""
+    """The name of a class in the theory: its text without surrounding blanks; it must not be empty. Integers that
+    pandas turned into floats because of missing values are integers."""
     text = str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
     return text if text and text == text.strip() else repr(text)
 
@@ -420,7 +420,7 @@ def _free(name: str, taken: list[str]) -> str:
 
 
 def _individuals(theory: Theory, sort: str) -> list[str] | None:
-    """The classes that a theory spells out; ``None`` where they come with the data."""
+    """The classes listed in a theory; ``None`` if they come with the data."""
     kind, names = {name: (kind, names) for name, kind, names in theory._native.sorts}[sort]
     if kind == "range":
         return [str(i) for i in range(int(names[0]), int(names[1]) + 1)]
@@ -438,10 +438,10 @@ def _table(name: str, given: Any, declared: list[str]) -> dict[str, list[Any]]:
         array = np.asarray(given)
         array = array.reshape(-1, 1) if array.ndim == 1 else array
         if array.ndim != 2 or array.shape[1] != len(declared):
-            raise ValueError(f"table `{name}` has {len(declared)} columns, and an array of shape {array.shape} is given")
+            raise ValueError(f"table `{name}` has {len(declared)} columns, but an array of shape {array.shape} is given")
         columns = {column: array[:, i].tolist() for i, column in enumerate(declared)}
     if set(columns) != set(declared):
-        raise ValueError(f"table `{name}` has the columns {', '.join(declared)}, and {', '.join(columns)} are given")
+        raise ValueError(f"table `{name}` has the columns {', '.join(declared)}, but {', '.join(columns)} are given")
     return columns
 
 

@@ -1,4 +1,4 @@
-"""A project in a folder for a while, trained by the program, and the networks that come out of it."""
+"""A project in a temporary folder, trained by the program, and the resulting networks."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def layers_of(weights: Mapping[str, np.ndarray], symbol: str) -> list[Layer]:
 
 
 def run(layers: Sequence[Layer], activation: str, x: np.ndarray) -> np.ndarray:
-    """What a network says of rows."""
+    """A network's output for rows."""
     for i, (weight, bias) in enumerate(layers):
         x = x @ weight.T.astype(x.dtype) + bias.astype(x.dtype)
         if i + 1 < len(layers):

@@ -1,4 +1,4 @@
-"""PyTorch networks, logltn's logic."""
+"""logltn for PyTorch networks."""
 
 try:
     import torch as _torch  # noqa: F401

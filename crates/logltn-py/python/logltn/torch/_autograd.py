@@ -11,7 +11,7 @@ from .. import _native
 
 
 class Answered(NamedTuple):
-    """What a call is about whose networks were asked."""
+    """What a call is about, after its networks have run."""
 
     asked: Any
     coming: Any

@@ -25,7 +25,7 @@ from ._worlds import Worlds
 
 _HALF = (torch.float16, torch.bfloat16)
 _STRIDED = torch.strided
-# Says whether this is inside of a transformation of `torch.func`.
+# Says whether this is inside a transformation of `torch.func`.
 _transforming: Any = torch._C._functorch.peek_interpreter_stack  # pyright: ignore[reportAttributeAccessIssue]
 
 
@@ -70,11 +70,11 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
     ``nn.Parameter``, functions callables.
 
     Values on a CUDA device stay there: the loss is computed where they are. ``backend="cpu"`` copies them to the CPU engine,
-    ``"cuda"`` copies those of the CPU to the device. There NaN in the values gives a NaN loss, since looking would wait for the
-    device; ``check=True`` looks and raises.
+    ``"cuda"`` copies CPU values to the device. There NaN in the values gives a NaN loss, since checking would wait for the
+    device; ``check=True`` checks and raises.
 
     With ``process_group=torch.distributed.group.WORLD`` every process gives its own rows of batched and streamed tables, and
-    its own logits; the loss is that of all rows, and gradients are to be averaged as ``DistributedDataParallel`` does.
+    its own logits; the loss is that of all rows, and gradients should be averaged, as ``DistributedDataParallel`` does.
     """
 
     _group: Any = None
@@ -122,7 +122,7 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
         outputs = dict(_given.names(outputs, "outputs", problems))
         for name, given in _given.names(predicates, "predicates", problems).items():
             if name in outputs:
-                problems.append(("conflicting-keys", f"what predicate `{name}` gives is said with its callable, not in `outputs`", None))
+                problems.append(("conflicting-keys", f"the output of predicate `{name}` is declared with its callable, not in `outputs`", None))
             part, outputs[name] = meaning(name, given, problems)
             self._put(self.predicates, name, part)
         data = {}
@@ -260,13 +260,13 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
         """The loss: a 0-d tensor on the device and in the dtype of the values, with gradients to each of them.
 
         Values go by name, or as ``values``: a tensor for each predicate with an axis for each argument, or
-        :class:`logltn.AtRows` of one. Those of half precision are computed with, and give a loss, in float32, as PyTorch's own
+        :class:`logltn.AtRows` of one. Half precision is computed in float32 and gives a float32 loss, as PyTorch's own
         losses do under ``autocast``. Networks of predicates that are not given are run by the knowledge base, each once, on the
         distinct rows that axioms ask for. A sort that comes with the call may come as a tensor of features,
         ``sorts={"Image": images}``.
 
-        ``alpha``, ``p``, ``p_forall`` and ``weights`` (of axioms, for this call) may be 0-d tensors, with gradients if they ask for
-        them. ``params`` and ``functions`` come with the call, or replace what the knowledge base has.
+        ``alpha``, ``p``, ``p_forall`` and ``weights`` (of axioms, for this call) may be 0-d tensors, with gradients if they
+        require them. ``params`` and ``functions`` come with the call, or replace what the knowledge base has.
         """
         return self._loss(*self._call(values, named, (alpha, p, p_forall), (batch, sorts, tables), (weights, params, functions)), check)
 
@@ -289,7 +289,7 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
         return loss
 
     def _look(self, call: Call, tensors: list[torch.Tensor]) -> None:
-        """Warns of what is probably not meant, once for each."""
+        """Warns of probable mistakes, once each."""
         knowledge = call.knowledge
         last = self.__dict__["_last"]
         if getattr(last, "empty", 0) and self._group is None:
@@ -310,9 +310,9 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
         it: a fresh one is."""
         knowledge = call.knowledge
         if self._group is not None:
-            raise RuntimeError("with a `process_group` there are first derivatives by values only: other processes have other rows")
+            raise RuntimeError("with a `process_group` only first derivatives by values exist: other processes have other rows")
         if knowledge._native.exact:
-            raise RuntimeError('under the semantics "probability" there are first derivatives by values only: formulas are circuits there')
+            raise RuntimeError('under the semantics "probability" only first derivatives by values exist: formulas are circuits there')
         count = len(call.which)
         values, extras = tensors[:count], dict(zip(call.extras, tensors[count:]))
         device = next((t.device for t in values), _CPU)
@@ -493,7 +493,7 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
                 continue
             here = value.is_cpu
             if value.layout is not _STRIDED or value.is_nested or not here and value.is_meta or not transforms and _has_no_numbers(value):
-                message = f"the values of predicate `{name}` are a tensor without numbers in rows and columns"
+                message = f"the values of predicate `{name}` are not a dense tensor"
                 problems.append(("wrong-type", message, "make a dense one, for example with `.to_dense()`"))
                 continue
             if not here:

@@ -28,14 +28,14 @@ class Meaning:
 
 
 def softmax(callable: Callable[..., torch.Tensor]) -> Meaning:
-    """Logits over the last argument's individuals, of which one is true: ``[n, classes]`` for all arguments but the last."""
+    """Logits over the last argument's individuals, exactly one of which is true: ``[n, classes]`` for all arguments but the last."""
     return Meaning(callable, "softmax")
 
 
 def sigmoid(callable: Callable[..., torch.Tensor], *, classes: bool = False) -> Meaning:
-    """A logit for each row. What a bare callable gives.
+    """A logit for each row: the default for a bare callable.
 
-    With ``classes=True`` one for each individual of the last argument's sort, which is left out: ``[n, classes]``, of which any may be
+    With ``classes=True`` one for each individual of the last argument's sort, which is left out: ``[n, classes]``; any number of them may be
     true."""
     return Meaning(callable, "sigmoid" + " of classes" * classes)
 
@@ -266,17 +266,17 @@ class Run:
         expected = (rows,) if classes is None else (rows, classes if classes >= 0 else "classes")
         problem: tuple[str, str, None] | None = None
         if not isinstance(out, torch.Tensor):
-            problem = ("wrong-type", f"predicate `{name}` gave {type(out).__name__}, not a tensor", None)
+            problem = ("wrong-type", f"predicate `{name}` returned {type(out).__name__}, not a tensor", None)
         elif not out.is_floating_point() or out.layout is not torch.strided or out.is_nested or out.is_meta:
             found = f"{out.dtype}" + (" without numbers in rows and columns" if out.is_floating_point() else "")
-            problem = ("unsupported-elements", f"predicate `{name}` gave a tensor of {found}, not of numbers with fractions", None)
+            problem = ("unsupported-elements", f"predicate `{name}` returned a tensor of {found}, not of floating-point numbers", None)
         else:
             if classes is None and out.shape == (rows, 1):
                 out = out.squeeze(1)
             fits = out.dim() == len(expected) and out.shape[0] == rows and (classes is None or classes < 0 or out.shape[1] == classes)
             if not fits:
                 shape = ", ".join(map(str, expected)) + ("," if classes is None else "")
-                problem = ("wrong-shape", f"predicate `{name}` gave shape {tuple(out.shape)} for {rows} rows, but must give ({shape})", None)
+                problem = ("wrong-shape", f"predicate `{name}` returned shape {tuple(out.shape)} for {rows} rows, but must return ({shape})", None)
         if problem is not None:
             _native.raise_problems([problem])
         return out
@@ -361,7 +361,7 @@ class Run:
             value = function(*self._arguments(part[1:], distinct))
             if not isinstance(value, torch.Tensor) or value.dim() == 0 or value.shape[0] != len(distinct):
                 found = tuple(value.shape) if isinstance(value, torch.Tensor) else type(value).__name__
-                message = f"function `{name}` gave {found} for {len(distinct)} rows, but must give a row for each"
+                message = f"function `{name}` returned {found} for {len(distinct)} rows, but must return a row for each"
                 _native.raise_problems([("wrong-shape", message, None)])
             ends = np.cumsum([len(rows) for rows in places.values()])
             self.applied[key] = Applied(distinct, value, dict(zip(places, np.split(among, ends[:-1]))))

@@ -28,8 +28,8 @@ def load_run(
     the last checkpoint.
 
     ``kb()`` is the loss of ``logltn eval --run``, ``kb.truths`` are its truths, ``kb.query`` and ``kb.explain`` ask the run.
-    α, p and p_forall are those at the end of its schedule, unless a call says otherwise. The modules are those of
-    evaluation: ``kb.train()`` lets dropout drop again. What the run reads must still be there.
+    α, p and p_forall are those at the end of its schedule, unless a call says otherwise. The modules are in
+    evaluation mode: ``kb.train()`` switches dropout on. The run's data must still be there.
     """
     folder = os.path.abspath(os.fspath(folder))
     knowledge, described, stored = _KnowledgeBase._of_run(folder, dtype, threads, memory)
@@ -249,7 +249,7 @@ class _Table(nn.Module):
             return numbers.reshape(1, -1) if numbers.numel() > 1 else numbers.reshape(1)
         index = tuple(argument["index"].to(numbers.device) for argument in arguments)
         if any(len(i) and int(i.max()) >= size for i, size in zip(index, numbers.shape)):
-            _native.raise_problems([("not-grounded", "a predicate that is given by numbers has none for a learnable constant", None)])
+            _native.raise_problems([("not-grounded", "a predicate given by numbers has no value for a learnable constant", None)])
         return numbers[index]
 
 
@@ -314,8 +314,8 @@ class _ClosedForm(nn.Module):
         except SyntaxError:
             same = False
         if not same:
-            help = "something in it, perhaps a name, means something else in Python: write it otherwise in the manifest"
-            _native.raise_problems([("cannot-predict", f"the closed form of `{name}` cannot be made for PyTorch: `{text}`", help)])
+            help = "something in it, perhaps a name, has another meaning in Python: write it differently in the manifest"
+            _native.raise_problems([("cannot-predict", f"the closed form of `{name}` has no PyTorch equivalent: `{text}`", help)])
 
     def forward(self, *arguments: Any) -> torch.Tensor:
         names = {}

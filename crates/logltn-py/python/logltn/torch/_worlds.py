@@ -1,4 +1,4 @@
-"""Worlds that keep the laws, with gradients."""
+"""Worlds that satisfy the laws, with gradients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._autograd import _entries
 
 
 class _Marginals(torch.autograd.Function):
-    """The probabilities of all atoms that laws speak of, one after the other; or the entropy of all of them."""
+    """The probabilities of all atoms that laws use, one after the other; or the entropy of all of them."""
 
     @staticmethod
     def forward(ctx: Any, call: Any, what: str, laws: Any, where: list[Any], *tensors: Any) -> Any:

@@ -13,7 +13,7 @@ pub(super) struct Bindings<'a, T, const N: usize> {
     /// Where each literal's row, or number, begins in `numbers`, by literal and binding.
     pub places: [&'a [u32]; N],
     pub numbers: &'a [T],
-    /// The derivatives by each number, but for common factors.
+    /// The derivatives by each number, except for common factors.
     pub derivatives: &'a mut [T],
     /// Sums of values: one per class for rows, otherwise [`GATHERED`] of them.
     pub values: &'a mut [T],

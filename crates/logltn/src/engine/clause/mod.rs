@@ -1,5 +1,6 @@
-//! Small clauses in one go: for each binding the literals' numbers are read, value and derivatives are computed in
-//! registers, and the derivatives are added to their tables, without a buffer in between and without a second pass.
+//! Small clauses in one pass: for each binding the literals' numbers are read, value and derivatives are computed
+//! in registers, and the derivatives are added to their tables, without a buffer in between and without a second
+//! pass.
 //!
 //! One pass is enough although the derivative of the loss by a clause may depend on all values (that of a p-mean does):
 //! what depends on all of them is the same factor for all bindings, and is multiplied in at the end, once per literal.
@@ -28,7 +29,7 @@ use operator::{Greatest, Itself, Log, LogSum, Operator, Product, Squared};
 pub(super) use tables::Tables;
 use tables::{Entry, TableRows, add_rows, filled_up};
 
-/// Whether small clauses are evaluated in one go.
+/// Whether small clauses are evaluated in one pass.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fusing {
@@ -50,7 +51,7 @@ pub(super) struct Fused {
     pub tables: [usize; MOST_LITERALS],
 }
 
-/// The derivatives by the literals of a clause, but for common factors, in the shape of [`Tables`].
+/// The derivatives by the literals of a clause, except for common factors, in the shape of [`Tables`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sums<T> {
     /// Still to be multiplied with the exponentials where there are some.
@@ -136,7 +137,7 @@ impl SmallClause {
         all
     }
 
-    /// Whether it may be evaluated in one go now.
+    /// Whether it may be evaluated in one pass now.
     pub(in crate::engine) fn is_possible(&self, settings: &Settings<f64>) -> bool {
         match self.form {
             Form::Product {
@@ -218,7 +219,7 @@ impl<T: Real> Run<'_, '_, T> {
     ) -> Partial {
         self.make_room();
         let clause = &self.exec.clauses[fused.clause];
-        // Also without gradients: the loops add to them all the same.
+        // Also without gradients: the loops add to them anyway.
         sums.clear(tables.values.len());
         let (mut total, mut count) = (0.0, 0_u64);
         let mut cursor = self.root_cursor(clause.level, start, end);

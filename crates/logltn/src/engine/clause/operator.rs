@@ -43,7 +43,7 @@ pub(super) const MOST_FACTORS: usize = 64;
 
 /// A clause of `N` literals.
 pub(super) trait Operator<T: Real, const N: usize>: Copy {
-    /// Adds the value to `total`, and gives the derivative by each literal but for its common factors.
+    /// Adds the value to `total`, and gives the derivative by each literal except for its common factors.
     fn of<const FUSED: bool>(self, x: [T; N], total: &mut Total<T>) -> [T; N];
 
     /// The sum of the values.
@@ -151,7 +151,7 @@ impl<T: Real, P> Product<T, P> {
     }
 }
 
-/// A sum over q, with the derivative of its summands, but for a factor.
+/// A sum over q, with the derivative of its summands, except for a factor.
 pub(super) trait Summand<T: Real>: Copy {
     /// Adds what belongs to q; gives the derivative.
     fn add<const FUSED: bool>(self, q: T, total: &mut Total<T>) -> T;

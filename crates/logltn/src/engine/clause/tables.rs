@@ -167,7 +167,7 @@ impl<T: Real> Tables<T> {
         let Some(alpha) = alpha else {
             return;
         };
-        // Tables of one α stand side by side, more often than not.
+        // Tables of one α are side by side, more often than not.
         for entries in self.entries.chunk_by(|a, b| a.alpha == b.alpha) {
             let range = entries[0].base..entries[entries.len() - 1].range().end;
             let alpha = T::from_f64(entries[0].alpha.unwrap_or(alpha));

@@ -1,4 +1,4 @@
-//! Circuits as plain arrays, for whoever evaluates them elsewhere (`crates/logltn/PLAN-FORMAT.md`).
+//! Circuits as plain arrays, for callers that evaluate them elsewhere (`crates/logltn/PLAN-FORMAT.md`).
 
 use super::{Events, Evidence};
 use crate::circuit::{Circuit, Node, Root};

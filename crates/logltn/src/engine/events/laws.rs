@@ -236,7 +236,7 @@ impl Laws {
         let first = &plan.axioms[self.conjuncts[kept[0] as usize].program];
         let why = match known {
             [] => format!("{list} contradict each other"),
-            _ => format!("atoms whose degree is exactly 0 or 1 leave none to {list}"),
+            _ => format!("degrees of exactly 0 or 1 contradict {list}"),
         };
         let help = match known {
             [] => {
@@ -246,7 +246,7 @@ impl Laws {
         };
         Diagnostic::error(
             Code::Contradiction,
-            format!("no world keeps all laws: {why}"),
+            format!("no world satisfies all laws: {why}"),
         )
         .at(&plan.data.theory().source, first.span, "one of these laws")
         .help(help)

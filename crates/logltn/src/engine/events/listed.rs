@@ -1,4 +1,4 @@
-//! The events of a plan one by one, for those who ask something else of them than their probability.
+//! The events of a plan one by one, for callers that ask something else of them than their probability.
 
 use super::ground::{Grounding, NotGround};
 use super::variables::{Atom, Variables};

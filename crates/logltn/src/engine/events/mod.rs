@@ -89,7 +89,7 @@ struct Observation {
     instances: std::ops::Range<u32>,
     /// By whose probabilities they are divided: places in [`Events::given`].
     given: Vec<u32>,
-    /// The formula, for those who explain it.
+    /// The formula, for callers that explain it.
     event: Option<Proposition>,
 }
 
@@ -152,7 +152,7 @@ impl Events {
         Ok(events)
     }
 
-    /// Compiles anew what has come with a call; circuits are kept.
+    /// Compiles again what has come with a call; circuits are kept.
     pub fn renew(&mut self, plan: &Plan) -> Result<(), Diagnostics> {
         self.variables = Variables::default();
         let laws = Laws::new(plan, &mut self.variables, &mut self.shapes, &self.limits)?;
@@ -398,7 +398,7 @@ impl Events {
 
     /// Leaves only the observations of some axioms, by place.
     pub fn retain_axioms(&mut self, plan: &Plan, kept: &[bool]) {
-        // Programs have been left out already, and are numbered anew in the laws when these are looked at.
+        // Programs have been left out already, and are numbered again in the laws when these are looked at.
         let mut at = kept.iter();
         self.axioms.retain(|_| at.next() == Some(&true));
         let place = |program: usize| kept[..program].iter().filter(|k| **k).count();

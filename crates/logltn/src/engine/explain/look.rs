@@ -337,7 +337,7 @@ impl<'a, T: Real> Look<'a, T> {
                 *self.blames.entry(self.place(literal, env)).or_default() += by;
             }
             TreeKind::Not(a) => {
-                // A directly negated atom is a literal of its own.
+                // A directly negated atom is its own literal.
                 if let Some(literal) = self.opened.literal(a) {
                     let (request, _, place) = self.place(literal, env);
                     *self.blames.entry((request, true, place)).or_default() += by;
@@ -489,7 +489,7 @@ pub(super) fn bind(variables: &[VarId], cells: &[Cell], env: &mut [Cell]) {
     }
 }
 
-/// In which order bindings come: by their individuals, or by the rows of a table.
+/// The order in which bindings come: by their individuals, or by the rows of a table.
 pub(super) fn order(binding: &Binding, env: &[Cell], row: u32) -> Vec<u32> {
     match binding {
         Binding::Rows(..) => vec![row],

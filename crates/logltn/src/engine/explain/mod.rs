@@ -67,7 +67,7 @@ pub struct BlamedLiteral {
     /// The individuals that it is about, in the order of its arguments: what a function given by data says, what one that
     /// is learnt is applied to. A learnable constant comes after those of its sort.
     pub individuals: Vec<(SortId, u32)>,
-    /// Where it stands in the theory, the first time.
+    /// Where it is in the theory, the first time.
     pub span: Span,
 }
 

@@ -1,6 +1,6 @@
 //! Definitions that an explanation goes into, in the place of taking their uses for literals.
 //!
-//! What a definition says of a tuple is known: the engine has computed it. Only its formula is looked at, once for each
+//! The value of a definition for a tuple is known: the engine has computed it. Only its formula is looked at, once for each
 //! tuple, however many ask for it: derivatives by tuples are collected, and handed on in the order of computing, backwards.
 
 use std::mem::replace;
@@ -68,7 +68,7 @@ impl<'a> Opened<'a> {
         self.trees[stratum].iter().any(Option::is_some)
     }
 
-    /// What is taken for one literal.
+    /// What is read as one literal.
     pub fn literal<'t, 'n>(&self, tree: &'t Tree<'n>) -> Option<&'t Literal<'n>> {
         match &tree.kind {
             TreeKind::Literal(literal) => Some(literal),

@@ -16,7 +16,7 @@ pub(super) struct Tree<'a> {
 pub(super) enum TreeKind<'a> {
     Constant(bool),
     Literal(Literal<'a>),
-    /// What a definition says of a tuple.
+    /// The value of a definition for a tuple.
     Use(Literal<'a>),
     Not(Box<Tree<'a>>),
     Implies(Box<Tree<'a>>, Box<Tree<'a>>),
@@ -25,7 +25,7 @@ pub(super) enum TreeKind<'a> {
     Or(Vec<Tree<'a>>),
     Log(Box<Tree<'a>>),
     Quantifier(Box<Quantifier<'a>>),
-    /// Inside of another one only: a formula that is shown is in the form that was written.
+    /// Inside another one only: a formula that is shown is in the form that was written.
     Sum(Box<Sum<'a>>),
 }
 

@@ -1,4 +1,4 @@
-//! In which order the variables go: at each turn the one whose elimination is cheapest by estimate.
+//! The order in which the variables go: at each turn the one whose elimination is cheapest by estimate.
 
 use super::network::*;
 
@@ -110,7 +110,7 @@ fn merge(turns: Vec<Clique>) -> Vec<Clique> {
         }
         turns[j] = Some(turn);
     }
-    // Those that are left, numbered anew.
+    // Those that are left, numbered again.
     let mut number = vec![0; turns.len()];
     let mut merged: Vec<Clique> = Vec::new();
     for (i, turn) in turns.into_iter().enumerate() {

@@ -179,7 +179,7 @@ impl Counter<'_> {
     }
 
     /// The bindings of an `exists` by elimination, each counted as often as the members of its body have
-    /// bindings of their own: sums of products, along the lists that the engine runs through.
+    /// their own bindings: sums of products, along the lists that the engine runs through.
     fn elimination(&mut self, node: usize, index: usize, env: &mut Vec<Cell>) -> Count {
         let program = self.program;
         let elimination = &program.eliminations[index];

@@ -27,7 +27,7 @@ pub(crate) struct Bound {
 /// The number of a list by the values of some outer variables.
 pub(crate) type KeyIds = FxHashMap<Box<[u64]>, u32>;
 
-/// Lists guards. Whoever asks for the same lists again, another pass or another axiom, gets those that are there.
+/// Lists guards. A caller that asks for the same lists again, another pass or another axiom, gets those that are there.
 #[derive(Clone, Debug)]
 pub(crate) struct Grounder {
     pub account: Account,
@@ -64,7 +64,7 @@ impl Grounder {
         }
     }
 
-    /// Forgets all components after the first so many, but for those that another call can use as they are.
+    /// Forgets all components after the first so many, except for those that another call can use as they are.
     pub fn forget(&mut self, fixed: usize) {
         let mut kept: Vec<usize> = self.known.values().copied().collect();
         kept.retain(|c| *c >= fixed && !self.streamed.contains(c));

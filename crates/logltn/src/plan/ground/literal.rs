@@ -40,7 +40,7 @@ struct RowPart {
 /// What a tuple has for an argument, whatever its variables are called.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::plan) enum Form {
-    /// What stands at a place.
+    /// What is at a place.
     Place(usize),
     /// What functions given by data say of that, variables being places.
     Computed(Term),
@@ -181,7 +181,7 @@ impl Ground<'_> {
         })
     }
 
-    /// What a stratum says of a tuple, which it will be asked about.
+    /// The value of a stratum at a tuple, which it will be asked about.
     pub(super) fn ask(
         &mut self,
         stratum: usize,
@@ -447,8 +447,8 @@ impl Ground<'_> {
         Ok(())
     }
 
-    /// Arguments of which some are what functions say of variables of several components: the components add up a code
-    /// of the variables, of which the functions make that of the arguments.
+    /// Arguments of which some are the values of functions for variables of several components: the components add up
+    /// a code of the variables, of which the functions make that of the arguments.
     fn apply_across(
         &mut self,
         request: Option<usize>,

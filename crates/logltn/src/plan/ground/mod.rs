@@ -76,7 +76,7 @@ impl Shared {
         };
     }
 
-    /// Forgets what is not fixed, but for lists of guards that do not depend on what comes with a call.
+    /// Forgets what is not fixed, except for lists of guards that do not depend on what comes with a call.
     pub fn forget(&mut self) {
         let fixed = &self.fixed;
         self.maps.truncate(fixed.maps);
@@ -109,7 +109,7 @@ struct Ground<'a> {
     ranked: usize,
 }
 
-/// Where a component stands.
+/// Where a component is.
 #[derive(Clone, Copy)]
 struct Place {
     level: usize,
@@ -229,7 +229,7 @@ impl Ground<'_> {
                 if bindings.is_none() {
                     return Err(Diagnostic::error(
                         Code::TooManyBindings,
-                        "this quantifier has 2⁶⁴ bindings or more, too many to go through",
+                        "this quantifier has 2⁶⁴ bindings or more, too many to visit",
                     )
                     .at(&self.scope.theory().source, span, "")
                     .help("use fewer variables, or guards that tie them to each other"));
@@ -275,7 +275,7 @@ impl Ground<'_> {
         members.into_iter().map(|m| self.formula(m)).collect()
     }
 
-    /// A formula at a level of its own, under these components.
+    /// A formula at its own level, under these components.
     fn under(
         &mut self,
         bound: Vec<Arc<Bound>>,

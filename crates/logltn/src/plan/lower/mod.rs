@@ -21,7 +21,7 @@ const GREATEST_BLOCK: usize = 8192;
 /// The most values of all nodes in such a block: they are to stay in the second-level cache.
 const MOST_VALUES: usize = 1 << 17;
 
-/// The fewest outer bindings, where not even one of them has an inner block of its own.
+/// The fewest outer bindings, where not even one of them has its own inner block.
 const FEWEST: usize = 8;
 
 /// What all axioms share, grounded.
@@ -287,7 +287,7 @@ fn uncounted(program: &Program) -> Vec<bool> {
     uncounted
 }
 
-/// By node: its buffer among those of its level. The members of a connective stand side by side.
+/// By node: its buffer among those of its level. The members of a connective are side by side.
 fn buffers(nodes: &[program::Node], levels: &mut [Level]) -> Vec<usize> {
     let members = nodes.iter().flat_map(|node| match &node.kind {
         NodeKind::And(members) | NodeKind::Or(members) => members.as_slice(),

@@ -28,7 +28,7 @@ pub(crate) struct Maker<'a> {
     pub semantics: &'a Semantics,
     /// What `for`, `all` and `any` have bound, by variable.
     pub fixed: Vec<Option<u32>>,
-    /// Where its text stands: formulas from elsewhere are definitions written out, whose bindings do not count.
+    /// Where its text is: formulas from elsewhere are definitions written out, whose bindings do not count.
     pub text: Span,
     pub warnings: &'a mut Diagnostics,
 }
@@ -89,7 +89,7 @@ impl Maker<'_> {
                 crate::MAX_NNF_NODES
             ))
             .at(source, axiom.name_span, "")
-            .help("name the parts: give the inner equivalence a predicate of its own"));
+            .help("name the parts: give the inner equivalence its own predicate"));
         }
         Ok(())
     }
@@ -109,7 +109,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Refuses a `forall` where it would be taken for a truth degree, in the axiom or in what it uses.
+    /// Refuses a `forall` where it would be read as a truth degree, in the axiom or in what it uses.
     fn check_foralls(&self, axiom: &Axiom) -> Result<(), Diagnostic> {
         if self.semantics.space != Space::Mixed {
             return Ok(());
@@ -391,7 +391,7 @@ impl Maker<'_> {
         for condition in &conditions {
             if let Some(table) = self.changing_table(condition) {
                 return Err(Diagnostic::error(Code::MembersDependOnData, format!(
-                    "the guard of `{word}` looks at table `{}`, of which each step sees only a part",
+                    "the guard of `{word}` uses table `{}`, but each step sees only a part of it",
                     theory[table].name
                 ))
                 .at(&theory.source, condition.span, "")

@@ -1,8 +1,8 @@
 //! The normal form: what all passes after the first one see of a formula.
 //!
-//! In log space negation stands at the atoms, and there are no implications and no equivalences; in truth space `not`,
-//! `->` and `<->` are operators of their own and stay. Families, `all` and `any` are written out, with their individuals
-//! in the place of their variables, since each member is rewritten and grounded by itself: a guard that looks at the
+//! In log space negation is at the atoms, and there are no implications and no equivalences; in truth space `not`, `->`
+//! and `<->` are operators of their own and stay. Families, `all` and `any` are written out, with their individuals in
+//! the place of their variables, since each member is rewritten and grounded by itself: a guard that looks at the
 //! member's individual leaves other bindings to each. So every variable that is left is bound by a quantifier.
 
 mod make;
@@ -39,7 +39,7 @@ pub(crate) enum Kind {
         arguments: Vec<Term>,
         negated: bool,
     },
-    /// What a stratum says of a tuple: a definition. No literal, whatever the operators make of these.
+    /// The value of a stratum at a tuple: a definition. No literal, whatever the operators make of these.
     Use {
         stratum: usize,
         arguments: Vec<Term>,

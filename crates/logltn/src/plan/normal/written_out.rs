@@ -56,7 +56,7 @@ impl Maker<'_> {
             };
         }
         Err(refused.help(format!(
-            "`forall` and `exists` take no memory for their bindings; or narrower guards, smaller sorts; {}",
+            "use `forall` or `exists`, which take no memory for their bindings, narrower guards or smaller sorts; {}",
             memory::allow_more()
         )))
     }

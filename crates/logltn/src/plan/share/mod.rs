@@ -1,5 +1,5 @@
 //! Shared subformulas: a part of a formula that reads fewer variables than are bound around it is computed once for each
-//! binding of those that it reads, and a part that stands in several places, of whatever axioms, once for all of them.
+//! binding of those that it reads, and a part that is in several places, of whatever axioms, once for all of them.
 //!
 //! Such a part becomes a stratum, and what it says is read like a literal. Values, gradients and counts stay as they are: a
 //! part goes only if no `exists` in it can be empty and it has as many bindings whatever is around it.
@@ -74,7 +74,7 @@ struct Part {
     parameters: Vec<VarId>,
     /// If there is a quantifier in it: how many bindings it has.
     groundings: Option<u128>,
-    /// How many bindings it is computed for where it stands, and how many differ in what it reads.
+    /// How many bindings it is computed for where it is, and how many differ in what it reads.
     bindings: f64,
     distinct: f64,
     work: f64,

@@ -159,7 +159,7 @@ pub(crate) struct StratumPlan {
     pub layers: usize,
     /// Strata that ask each other have the same number.
     pub circle: usize,
-    /// Whether its layers count down: what it asks in its circle stands in the next one.
+    /// Whether its layers count down: what it asks in its circle is in the next one.
     pub counts: bool,
     /// How deep the tuples go: the longest way from one that is asked for to one that asks no more.
     pub depth: usize,
@@ -171,7 +171,7 @@ pub(crate) struct StratumPlan {
 }
 
 impl StratumPlan {
-    /// The layer and the tuple that stand at a place of its tables.
+    /// The layer and the tuple that is at a place of its tables.
     pub fn tuple_at(&self, place: usize) -> (usize, usize) {
         let tuples = self.codes.len();
         (place / tuples % self.layers, place % tuples)
@@ -272,7 +272,8 @@ pub(super) fn prepare(
     }
 }
 
-/// Adds a stratum that is no definition, before any axiom is grounded; its number, unless its tuples are too many to be numbered.
+/// Adds a stratum that is not a definition, before any axiom is grounded; its number, unless its tuples are too many to be
+/// numbered.
 pub(super) fn add(problem: Problem, shared: &mut Shared, form: StratumForm) -> Option<usize> {
     let product = form.contraction.is_some();
     let stratum = shared.strata.add(form);

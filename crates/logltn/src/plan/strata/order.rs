@@ -1,8 +1,8 @@
-//! In which order the tuples of a circle of strata are computed: which tuples ask for which is followed from those that are
-//! asked for, and what asks comes after what it asks.
+//! The order in which the tuples of a circle of strata are computed: which tuples ask for which is followed from those that
+//! are asked for, and what asks comes after what it asks.
 //!
 //! Without a depth that must be possible. With one, the tuples are there once for each depth, in layers: layer 0 is what is
-//! asked from outside, and whatever the stratum with the depth asks for stands in the next layer.
+//! asked from outside, and whatever the stratum with the depth asks for is in the next layer.
 
 use rustc_hash::FxHashMap;
 

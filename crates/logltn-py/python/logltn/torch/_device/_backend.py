@@ -96,7 +96,7 @@ class Backend:
         if is_capturing(device):
             raise RuntimeError(
                 "a CUDA graph can capture a call of logltn after the same call has been on the device once: "
-                'make it before, of a knowledge base with `backend="cuda"`'
+                'make that call first, with a knowledge base that has `backend="cuda"`'
             )
         # Which circuits there are depends on the rows.
         chosen = None if native.exact else plans.chosen(native, native_about(about), by_rows)

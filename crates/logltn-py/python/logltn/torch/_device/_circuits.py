@@ -187,7 +187,7 @@ class CircuitEngine(Engine):
         sums = torch.zeros(len(self._shares), device=self.device, dtype=self.dtype)
         sums = sums.index_add(0, self._observation_of, values.index_select(0, self._terms) * self._signs)
         impossible = self._impossible | (sums == -math.inf)
-        # What is more than certain is so by rounding, and has its derivatives all the same.
+        # What is more than certain is so by rounding, and has its derivatives anyway.
         capped = torch.where(impossible, FLOOR, sums - sums.detach().clamp(min=0))
         truths = torch.zeros(len(self.axioms), device=self.device, dtype=self.dtype)
         return truths.index_add(0, self._axiom_of, capped * self._shares)

@@ -117,7 +117,7 @@ def _make(node: ast.expr) -> _Made:
         comparison, parts = _OPERATIONS[type(node.ops[0])], [_make(node.left), _make(node.comparators[0])]
         function = lambda names, x, y: comparison(x, y)  # noqa: E731
     else:
-        raise RuntimeError(f"a plan with the expression {ast.unparse(node)}: the package is not whole")
+        raise RuntimeError(f"a plan with the expression {ast.unparse(node)}: the package is incomplete")
     key = ast.dump(node)
 
     def value(names: Names, known: dict[str, Any]) -> Any:

@@ -19,7 +19,7 @@ LEAST = {torch.float32: 1e-28, torch.float64: 1e-280}
 TOGETHER = 1 << 22
 
 
-# Where a formula stands: its group of parameters, its circle of strata, and the layer of that which it asks.
+# Where a formula is: its group of parameters, its circle of strata, and the layer of that which it asks.
 At = tuple[int, int, int]
 
 

@@ -83,7 +83,7 @@ class SharedEngine(Engine):
             return truths, loss, []
         slopes = slopes if by_axiom is None else by_axiom.to(self.dtype)
         slopes = torch.where(slopes.isfinite(), slopes, 0).index_select(0, self._axiom_of)
-        # Whoever averages gradients over processes then has the sum of the parts.
+        # A caller that averages gradients over processes then has the sum of the parts.
         slopes = torch.where(self._is_sharded, slopes * step.group.size, slopes)
         if plain and any(value.requires_grad for value in plain):
             pairs = [(value, slopes[i]) for i, value in zip(self._plain, plain) if value.requires_grad]
