@@ -4,9 +4,9 @@ mod common;
 
 mod advice;
 mod advise;
-mod asking;
 mod beside;
 mod book;
+mod cases;
 mod check;
 mod closed_forms;
 mod codes;
@@ -18,11 +18,9 @@ mod dashboard_browser;
 mod dashboard_mounted;
 mod definitions;
 mod ends;
-mod entails;
 mod eval;
 mod example;
 mod fmt;
-mod functions;
 mod grammar;
 mod help;
 #[cfg(unix)]
@@ -33,7 +31,6 @@ mod lsp;
 mod mcp;
 #[cfg(target_os = "linux")]
 mod memory;
-mod metrics;
 mod mine;
 mod mistakes;
 mod names;

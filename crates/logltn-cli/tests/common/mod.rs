@@ -7,8 +7,9 @@ pub mod browser;
 pub mod mounted;
 pub mod served;
 
+use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -51,7 +52,12 @@ impl Folder {
     }
 
     pub fn remove(&self, name: &str) {
-        std::fs::remove_file(self.path().join(name)).expect("the file is there");
+        let path = self.path().join(name);
+        let removed = match path.is_dir() {
+            true => std::fs::remove_dir_all(path),
+            false => std::fs::remove_file(path),
+        };
+        removed.expect("the file is there");
     }
 
     /// The text of a file.
@@ -166,11 +172,28 @@ impl std::fmt::Display for Run {
 
 /// Runs the program in a folder.
 pub fn run_in(dir: &Path, arguments: &[&str]) -> Run {
-    let output: Output = Command::new(env!("CARGO_BIN_EXE_logltn"))
+    run_with(dir, arguments, None)
+}
+
+/// Runs the program in a folder, with something on its standard input.
+pub fn run_with(dir: &Path, arguments: &[&str], input: Option<&[u8]>) -> Run {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_logltn"))
         .args(arguments)
         .current_dir(dir)
-        .output()
+        .stdin(if input.is_some() {
+            Stdio::piped()
+        } else {
+            Stdio::null()
+        })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
         .expect("the program runs");
+    if let (Some(mut pipe), Some(input)) = (child.stdin.take(), input) {
+        // One that refuses its flags does not read it.
+        let _ = pipe.write_all(input);
+    }
+    let output = child.wait_with_output().expect("the program ends");
     Run {
         arguments: arguments.join(" "),
         status: output.status.code().expect("no signal"),

@@ -1,0 +1,556 @@
+//! The cases in `cases/`: files, commands, and what the program is to say of them. `cases/README.md` says how they are written.
+//!
+//! A driver of our own, as those that exist (`trycmd`, `cram`) compare whole outputs: ours change files between commands, compare
+//! the bytes of two runs and numbers within a tolerance, and run where there is no shell.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::common::{Folder, Run, root, run_with};
+
+/// Each file of `cases/` is a test.
+macro_rules! cases {
+    ($($name:ident)*) => {
+        $(#[test]
+        fn $name() {
+            play(stringify!($name));
+        })*
+
+        #[test]
+        fn each_file_is_a_test() {
+            let mut files: Vec<String> = (std::fs::read_dir(folder()).expect("cases"))
+                .map(|f| f.expect("a file").file_name().into_string().expect("UTF-8"))
+                .filter_map(|name| Some(name.strip_suffix(".case")?.to_string()))
+                .collect();
+            files.sort();
+            assert_eq!(files, [$(stringify!($name)),*]);
+        }
+    };
+}
+
+cases! {
+    asking
+    closed_forms
+    entails
+    eval
+    functions
+    metrics
+}
+
+fn folder() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases"))
+}
+
+/// A line of a case, with the block of indented lines that follows it.
+struct Line<'a> {
+    number: usize,
+    word: &'a str,
+    rest: &'a str,
+    block: Option<String>,
+    /// The lines of the block in the file.
+    lines: std::ops::Range<usize>,
+}
+
+fn read(text: &str) -> Vec<Line<'_>> {
+    let mut found: Vec<Line> = Vec::new();
+    let mut blank = 0;
+    for (at, line) in text.lines().enumerate() {
+        if line.is_empty() {
+            blank += 1;
+        } else if let Some(inner) = line.strip_prefix("    ") {
+            let last = found.last_mut().expect("a block belongs to a line");
+            let block = last.block.get_or_insert_default();
+            if !block.is_empty() {
+                *block += &"\n".repeat(blank);
+            }
+            *block += &format!("{inner}\n");
+            if last.lines.is_empty() {
+                last.lines.start = at;
+            }
+            last.lines.end = at + 1;
+            blank = 0;
+        } else {
+            blank = 0;
+            if !line.starts_with('#') {
+                let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+                found.push(Line {
+                    number: at + 1,
+                    word,
+                    rest,
+                    block: None,
+                    lines: 0..0,
+                });
+            }
+        }
+    }
+    found
+}
+
+/// Runs a case, or with `LOGLTN_WRITE=1` writes into it what was said where whole outputs are expected.
+fn play(name: &str) {
+    let path = folder().join(format!("{name}.case"));
+    let text = std::fs::read_to_string(&path).expect("the case");
+    let text = text.replace("\r\n", "\n");
+    let lines = read(&text);
+    let mut player = Player {
+        name,
+        wrong: Vec::new(),
+        new: Vec::new(),
+    };
+    for group in lines.split(|line| line.word == "=") {
+        let mut parts = group.split(|line| line.word == "==");
+        let first = Folder::new(&[]);
+        player.part(&first, parts.next().expect("the first part"));
+        for part in parts {
+            let folder = Folder::new(&[]);
+            copy(first.path(), folder.path());
+            player.part(&folder, part);
+        }
+    }
+    if std::env::var_os("LOGLTN_WRITE").is_some() {
+        let mut now: Vec<String> = text.lines().map(String::from).collect();
+        player
+            .new
+            .sort_by_key(|(lines, _)| std::cmp::Reverse(lines.start));
+        for (lines, said) in player.new {
+            let said = said.lines().map(|l| match l {
+                "" => String::new(),
+                l => format!("    {l}"),
+            });
+            now.splice(lines, said);
+        }
+        std::fs::write(path, now.join("\n") + "\n").expect("the case can be written");
+    }
+    assert!(player.wrong.is_empty(), "{}", player.wrong.join("\n"));
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let to = to.join(entry.file_name());
+        if entry.file_type().expect("a kind").is_dir() {
+            std::fs::create_dir(&to).expect("a folder");
+            copy(&entry.path(), &to);
+        } else {
+            std::fs::copy(entry.path(), to).expect("a file");
+        }
+    }
+}
+
+struct Player<'a> {
+    name: &'a str,
+    wrong: Vec<String>,
+    new: Vec<(std::ops::Range<usize>, String)>,
+}
+
+impl Player<'_> {
+    fn part(&mut self, folder: &Folder, mut lines: &[Line]) {
+        while let [line, rest @ ..] = lines {
+            lines = rest;
+            if !line.word.starts_with('$') {
+                self.act(folder, line);
+                continue;
+            }
+            // Those with `&` are to say the same.
+            let count = |lines: &[Line], test: &dyn Fn(&Line) -> bool| {
+                lines.iter().take_while(|line| test(line)).count()
+            };
+            let (others, rest) = rest.split_at(count(rest, &|l| l.word == "&"));
+            let commands: Vec<&Line> = std::iter::once(line).chain(others).collect();
+            let acts = [
+                "$", "$root", "file", "edit", "rows", "copy", "use", "forget", "remove", "with",
+            ];
+            let expected = |l: &Line| !acts.contains(&l.word);
+            let (common, mut rest) = rest.split_at(count(rest, &expected));
+            if rest.first().is_none_or(|line| line.word != "with") {
+                self.run(folder, &commands, &[common]);
+            }
+            while rest.first().is_some_and(|line| line.word == "with") {
+                let (changes, after) = rest.split_at(count(rest, &|l| l.word == "with"));
+                let (own, after) = after.split_at(count(after, &expected));
+                rest = after;
+                let changed = Folder::new(&[]);
+                copy(folder.path(), changed.path());
+                for change in changes {
+                    self.act(&changed, change);
+                }
+                self.run(&changed, &commands, &[common, own]);
+            }
+            lines = rest;
+        }
+    }
+
+    /// What is done without the program.
+    fn act(&mut self, folder: &Folder, line: &Line) {
+        match line.word {
+            "file" => folder.write(line.rest, line.block.as_deref().unwrap_or("").as_bytes()),
+            "edit" | "with" => {
+                let (file, change) = line.rest.split_once(": ").expect("edit FILE: OLD => NEW");
+                let change = match (&line.block, change.strip_prefix("=>")) {
+                    (Some(new), _) => Some((change, new.as_str())),
+                    (None, Some(new)) => Some(("", new)),
+                    (None, None) => change.split_once(" =>"),
+                };
+                let (old, new) = change.expect("edit FILE: OLD => NEW");
+                let new = unescaped(new.strip_prefix(' ').unwrap_or(new));
+                match unescaped(old).as_str() {
+                    "" => folder.write(file, new.as_bytes()),
+                    old => folder.change(file, old, &new),
+                }
+            }
+            "rows" => {
+                let mut parts = line.rest.splitn(4, ' ');
+                let mut next = || parts.next().expect("rows FILE COUNT HEADER ROW");
+                let (file, count, header, row) = (next(), next(), next(), next());
+                let count = count.parse().expect("a number of rows");
+                let rows: String = (0..count)
+                    .map(|i| unescaped(&computed(row, i)) + "\n")
+                    .collect();
+                let header = header.replace("\\n", "\n");
+                folder.write(
+                    file,
+                    format!("{header}\n{rows}")
+                        .trim_start_matches("-\n")
+                        .as_bytes(),
+                );
+            }
+            "copy" => {
+                let files = words(line.rest);
+                folder.write(&files[1], &folder.bytes(&files[0]));
+            }
+            "use" => copy(&self::folder().join(line.rest), folder.path()),
+            "forget" => {
+                let words = words(line.rest);
+                let mut document: Value =
+                    serde_json::from_str(&folder.read(&words[0])).expect("JSON");
+                for key in &words[1..] {
+                    document
+                        .as_object_mut()
+                        .expect("an object")
+                        .remove(key)
+                        .expect("the key");
+                }
+                folder.write(&words[0], document.to_string().as_bytes());
+            }
+            "remove" => words(line.rest).iter().for_each(|file| folder.remove(file)),
+            _ => self.wrong(line, "nobody knows this word", None),
+        }
+    }
+
+    fn run(&mut self, folder: &Folder, commands: &[&Line], expected: &[&[Line]]) {
+        let here = folder.path().to_str().expect("UTF-8");
+        let root = root().to_str().expect("UTF-8");
+        let mut errors: Option<Vec<String>> = None;
+        for command in commands {
+            let words = words(command.rest);
+            let words: Vec<String> = (words.iter())
+                .map(|word| word.replace("[DIR]", here).replace("[ROOT]", root))
+                .collect();
+            let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+            assert_eq!(
+                words.remove(0),
+                "logltn",
+                "{}:{}",
+                self.name,
+                command.number
+            );
+            let mut named = |sign: &str| {
+                let at = words.iter().position(|word| *word == sign)?;
+                words.remove(at);
+                Some(words.remove(at).to_string())
+            };
+            let (input, output) = (named("<"), named(">"));
+            let place = if command.word == "$root" {
+                Path::new(root)
+            } else {
+                folder.path()
+            };
+            let input = input.map(|file| folder.bytes(&file));
+            let mut run = run_with(place, &words, input.as_deref());
+            if let Some(file) = output {
+                folder.write(&file, run.stdout.as_bytes());
+            }
+            run.stdout = run.stdout.replace(here, "[DIR]");
+            run.stderr = run.stderr.replace(here, "[DIR]");
+            let lines = || expected.iter().flat_map(|lines| lines.iter());
+            let status = lines().find_map(|l| l.word.strip_prefix('[')?.strip_suffix(']'));
+            let status = status.map_or(0, |s| s.parse().expect("a status"));
+            if run.status != status {
+                let wrong = format!("it ended with {}, not {status}", run.status);
+                self.wrong(command, &wrong, Some(&run));
+                continue;
+            }
+            let lines_of_errors = run.stderr.lines().filter(|line| line.starts_with("error"));
+            let found: Vec<String> = lines_of_errors.map(String::from).collect();
+            if errors.get_or_insert_with(|| found.clone()) != &found {
+                self.wrong(command, &format!("before it was {errors:?}"), Some(&run));
+            }
+            for line in lines() {
+                if let Err(wrong) = self.holds(folder, &run, line) {
+                    self.wrong(line, &wrong, Some(&run));
+                }
+            }
+        }
+    }
+
+    /// Whether what a line says of a run and its files is so.
+    fn holds(&mut self, folder: &Folder, run: &Run, line: &Line) -> Result<(), String> {
+        let rest = line.rest;
+        let each = |texts: &str, test: &dyn Fn(&str) -> bool| {
+            let wrong = texts.split(" && ").map(unescaped).find(|text| !test(text));
+            wrong.map_or(Ok(()), Err)
+        };
+        let is = |right: bool, wrong: &str| right.then_some(()).ok_or(wrong.to_string());
+        // Long messages are cut into lines.
+        let joined = |text: &str| -> String {
+            let words = text.split_whitespace().filter(|word| *word != "|");
+            words.collect::<Vec<_>>().join(" ")
+        };
+        let complaint = joined(&run.stderr);
+        let complained = |text: &str| run.stderr.contains(text) || complaint.contains(text);
+        match (line.word, &line.block) {
+            ("says", Some(block)) => self.whole(line, &run.stdout, block),
+            ("complains", Some(block)) => self.whole(line, &run.stderr, block),
+            ("says", None) if rest.is_empty() => is(run.stdout.is_empty(), "it says something"),
+            ("says", None) => each(rest, &|text| run.stdout.contains(text)),
+            ("complains", None) => each(rest, &complained),
+            ("never", _) => each(rest, &|text| {
+                !run.stdout.contains(text) && !complained(text)
+            }),
+            ("quiet", _) => is(run.stderr.is_empty(), "it is not quiet"),
+            ("times", _) => {
+                let (count, text) = rest.split_once(' ').expect("times COUNT TEXT");
+                let found = run.stderr.matches(text).count() + run.stdout.matches(text).count();
+                is(count == found.to_string(), &format!("{found} times"))
+            }
+            ("json", _) => json(folder, &run.stdout, rest),
+            ("same" | "differ", _) => {
+                let contents: Vec<_> = words(rest).iter().map(|f| content(folder, f)).collect();
+                let same = contents.windows(2).all(|pair| pair[0] == pair[1]);
+                is(same == (line.word == "same"), "it is the other way round")
+            }
+            ("there", _) => is(words(rest).iter().all(|f| folder.has(f)), "it is not there"),
+            ("gone", _) => is(!words(rest).iter().any(|f| folder.has(f)), "it is there"),
+            ("has", Some(block)) => self.whole(line, &folder.read(rest), block),
+            ("has" | "lacks", None) => {
+                let (file, texts) = rest.split_once(": ").expect("has FILE: TEXT");
+                let content = String::from_utf8_lossy(&folder.bytes(file)).into_owned();
+                each(texts, &|text| {
+                    content.contains(text) == (line.word == "has")
+                })
+            }
+            (word, _) if word.starts_with('[') => each(rest, &complained),
+            _ => Err("nobody knows this word".to_string()),
+        }
+    }
+
+    /// Whether a text is this one, in which `[..]` stands for anything in a line and `...` for any lines.
+    fn whole(&mut self, line: &Line, said: &str, expected: &str) -> Result<(), String> {
+        let said: Vec<&str> = said.lines().map(str::trim_end).collect();
+        let expected: Vec<&str> = expected.lines().collect();
+        if fits(&said, &expected) {
+            return Ok(());
+        }
+        self.new.push((line.lines.clone(), said.join("\n")));
+        Err("it is something else".to_string())
+    }
+
+    fn wrong(&mut self, line: &Line, what: &str, run: Option<&Run>) {
+        let Line {
+            number, word, rest, ..
+        } = line;
+        let run = run.map(Run::to_string).unwrap_or_default();
+        let name = self.name;
+        self.wrong.push(format!(
+            "cases/{name}.case:{number}: {word} {rest}\n{what}\n{run}"
+        ));
+    }
+}
+
+fn fits(said: &[&str], expected: &[&str]) -> bool {
+    match (said, expected) {
+        ([], []) => true,
+        (_, ["...", rest @ ..]) => (0..=said.len()).any(|from| fits(&said[from..], rest)),
+        ([first, said @ ..], [line, expected @ ..]) => {
+            line_fits(first, line) && fits(said, expected)
+        }
+        _ => false,
+    }
+}
+
+fn line_fits(said: &str, expected: &str) -> bool {
+    let mut parts = expected.split("[..]");
+    let Some(mut said) = said.strip_prefix(parts.next().unwrap_or("")) else {
+        return false;
+    };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return said.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return said.ends_with(part);
+        }
+        match said.find(part) {
+            Some(at) => said = &said[at + part.len()..],
+            None => return false,
+        }
+    }
+    true
+}
+
+/// What of a file is compared: of the records of a run everything but the times.
+fn content(folder: &Folder, file: &str) -> Vec<u8> {
+    if !file.ends_with("metrics.jsonl") {
+        return folder.bytes(file);
+    }
+    let record = |line: &str| {
+        let mut record: Value = serde_json::from_str(line).expect("JSON");
+        for key in ["step_time", "check"] {
+            record.as_object_mut().expect("an object").remove(key);
+        }
+        record.to_string()
+    };
+    folder
+        .read(file)
+        .lines()
+        .map(record)
+        .collect::<String>()
+        .into_bytes()
+}
+
+/// Whether `/path/to/value = 3`, or `FILE: /path = 3`, is so; the value may be at a path as well, and `*` goes to each of many.
+fn json(folder: &Folder, stdout: &str, claim: &str) -> Result<(), String> {
+    let value = |text: &str| match text.strip_prefix("mean ") {
+        Some(path) => {
+            let many = numbers(&value(folder, stdout, path)?);
+            Ok((many.iter().sum::<f64>() / many.len() as f64).into())
+        }
+        None => value(folder, stdout, text),
+    };
+    let relations = [
+        " = ", " != ", " ~ ", " < ", " <= ", " > ", " >= ", " has ", " length ",
+    ];
+    let at = relations
+        .iter()
+        .filter_map(|r| Some((claim.find(r)?, *r)))
+        .min();
+    let (at, relation) = at.ok_or("json PATH = VALUE, or ~ VALUE TOLERANCE, != < > has length")?;
+    let (found, right) = (value(&claim[..at])?, &claim[at + relation.len()..]);
+    let holds = match relation {
+        " = " => found == value(right)?,
+        " != " => found != value(right)?,
+        " ~ " => {
+            let (right, tolerance) = right.rsplit_once(' ').ok_or("~ VALUE TOLERANCE")?;
+            let (found, right) = (numbers(&found), numbers(&value(right)?));
+            let tolerance = number(&value(tolerance)?);
+            found.len() == right.len()
+                && (found.iter().zip(&right)).all(|(a, b)| (a - b).abs() <= tolerance)
+        }
+        " < " => number(&found) < number(&value(right)?),
+        " <= " => number(&found) <= number(&value(right)?),
+        " > " => number(&found) > number(&value(right)?),
+        " >= " => number(&found) >= number(&value(right)?),
+        " has " => match &found {
+            Value::String(text) => text.contains(right),
+            Value::Array(values) => values.contains(&value(right)?),
+            _ => false,
+        },
+        _ => found.as_array().map(Vec::len) == right.parse().ok(),
+    };
+    holds.then_some(()).ok_or(format!("it is {found}"))
+}
+
+/// What stands at a path, or is written there.
+fn value(folder: &Folder, stdout: &str, text: &str) -> Result<Value, String> {
+    let (document, path) = match text.split_once(": /") {
+        Some((file, _)) => (folder.read(file), &text[file.len() + 2..]),
+        None if text.starts_with('/') => (stdout.to_string(), text),
+        None => return serde_json::from_str(text).map_err(|e| format!("{text}: {e}")),
+    };
+    // The data of a page.
+    let data = document
+        .split_once("id=\"data\">")
+        .and_then(|(_, data)| data.split_once("</script>"));
+    let document = data.map_or(document.as_str(), |(data, _)| data);
+    let lines = serde_json::Deserializer::from_str(document).into_iter();
+    let lines: Result<Vec<Value>, _> = lines.collect();
+    let document = match &lines.map_err(|e| e.to_string())?[..] {
+        [one] => one.clone(),
+        many => many.to_vec().into(),
+    };
+    Ok(follow(&document, if path == "/" { "" } else { path }))
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or(f64::NAN)
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    match value.as_array() {
+        Some(many) => many.iter().map(number).collect(),
+        None => vec![number(value)],
+    }
+}
+
+fn follow(document: &Value, path: &str) -> Value {
+    match path.split_once("/*") {
+        None => document.pointer(path).cloned().unwrap_or(Value::Null),
+        Some((to, rest)) => match document.pointer(to) {
+            Some(Value::Array(each)) => each.iter().map(|value| follow(value, rest)).collect(),
+            Some(Value::Object(each)) => each.values().map(|value| follow(value, rest)).collect(),
+            _ => Value::Null,
+        },
+    }
+}
+
+/// A row in which `{i*7%11+1}` is a number that is computed from left to right.
+fn computed(row: &str, i: u64) -> String {
+    let mut parts = row.split(['{', '}']);
+    let mut out = parts.next().unwrap_or_default().to_string();
+    while let (Some(formula), after) = (parts.next(), parts.next()) {
+        let (mut value, mut sign) = (0, '+');
+        for term in formula.split_inclusive(['*', '%', '+', '/']) {
+            let next = term.chars().next_back().filter(|c| "*%+/".contains(*c));
+            let term = term.trim_end_matches(['*', '%', '+', '/']);
+            let term = if term == "i" {
+                i
+            } else {
+                term.parse().expect("a number")
+            };
+            value = match sign {
+                '*' => value * term,
+                '%' => value % term,
+                '/' => value / term,
+                _ => value + term,
+            };
+            sign = next.unwrap_or(sign);
+        }
+        out += &format!("{value}{}", after.unwrap_or_default());
+    }
+    out
+}
+
+/// A text of a line, in which `\n` stands for the end of a line.
+fn unescaped(text: &str) -> String {
+    text.replace("\\n", "\n").replace("\\t", "\t")
+}
+
+/// The words of a command; what is between quotes is one.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for c in line.chars() {
+        match (c, quote) {
+            (c, Some(q)) if c == q => quote = None,
+            ('\'' | '"', None) => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (' ', None) => words.extend(word.take()),
+            (c, _) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
