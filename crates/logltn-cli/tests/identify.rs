@@ -172,8 +172,7 @@ fn an_ensemble_disagrees_where_the_axioms_leave_room() {
     for member in ["run/1", "run/2", "run/3"] {
         let map = folder.json(&["identify", "m.toml", "--after", member])["after"].clone();
         let page = folder.read(&format!("{member}/report.html"));
-        let shortcut =
-            "The classes of digit are mixed up: a shortcut, which no axiom notices: 2 → ";
+        let shortcut = "The classes of digit are mixed up: a shortcut that no axiom notices: 2 → ";
         let right = map["map"]["2"] == 2;
         assert_eq!(page.contains(shortcut), !right, "{member}: {map}");
     }

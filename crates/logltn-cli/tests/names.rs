@@ -107,7 +107,7 @@ fn mistakes_lead_to_what_was_meant() {
             "m.toml",
             "['height', 'age']",
             "['age', 'age']",
-            &["`age` stands here twice"],
+            &["`age` is listed twice"],
         ),
         ("m.toml", "['height', 'age']", "[]", &["is empty"]),
         (

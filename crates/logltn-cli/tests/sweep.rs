@@ -114,7 +114,7 @@ fn mistakes_come_before_the_first_run() {
             &["--set", "predicates.god.network.mlp=[1],[2]"],
             "did you mean `good`?",
         ),
-        (&["--set", "theory.name=a,b"], "has no keys of its own"),
+        (&["--set", "theory.name=a,b"], "is not a table of keys"),
         (&["--set", "train.steps"], "expected `=`"),
         (&["--set", "train.steps=1,1"], "twice"),
         (

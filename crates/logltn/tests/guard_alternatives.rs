@@ -264,10 +264,7 @@ fn an_exists_that_nobody_can_wait_for_is_refused() {
     let begun = Instant::now();
     let refused = Plan::new(&data, &[Output::sigmoid()], &Semantics::default());
     let refused = refused.expect_err("too much").to_string();
-    assert!(
-        refused.contains("combinations have to be tried"),
-        "{refused}"
-    );
+    assert!(refused.contains("combinations"), "{refused}");
     assert!(begun.elapsed() < Duration::from_secs(30));
 }
 

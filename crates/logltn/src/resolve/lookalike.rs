@@ -20,7 +20,7 @@ pub(super) fn help<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> 
     let known: Vec<&str> = known.into_iter().collect();
     if let Some(meant) = known.iter().find(|k| differ_in_accents(name, k)) {
         return Some(format!(
-            "`{meant}` is written with other characters that look the same (an accent of its own, or a \
+            "`{meant}` is written with other characters that look the same (a combining accent, or a \
              letter with an accent): copy the name from its declaration"
         ));
     }
