@@ -32,8 +32,6 @@ mod mcp;
 #[cfg(target_os = "linux")]
 mod memory;
 mod mine;
-mod mistakes;
-mod names;
 mod new;
 mod new_data;
 mod predict;

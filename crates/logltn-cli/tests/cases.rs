@@ -31,11 +31,15 @@ macro_rules! cases {
 
 cases! {
     asking
+    check
     closed_forms
     entails
     eval
     functions
     metrics
+    mistakes
+    names
+    predict
 }
 
 fn folder() -> &'static Path {
@@ -160,14 +164,16 @@ impl Player<'_> {
             let commands: Vec<&Line> = std::iter::once(line).chain(others).collect();
             let acts = [
                 "$", "$root", "file", "edit", "rows", "copy", "use", "forget", "remove", "with",
+                "without",
             ];
             let expected = |l: &Line| !acts.contains(&l.word);
             let (common, mut rest) = rest.split_at(count(rest, &expected));
-            if rest.first().is_none_or(|line| line.word != "with") {
+            let varies = |l: &Line| l.word.starts_with("with");
+            if !rest.first().is_some_and(varies) {
                 self.run(folder, &commands, &[common]);
             }
-            while rest.first().is_some_and(|line| line.word == "with") {
-                let (changes, after) = rest.split_at(count(rest, &|l| l.word == "with"));
+            while rest.first().is_some_and(varies) {
+                let (changes, after) = rest.split_at(count(rest, &varies));
                 let (own, after) = after.split_at(count(after, &expected));
                 rest = after;
                 let changed = Folder::new(&[]);
@@ -193,10 +199,10 @@ impl Player<'_> {
                     (None, None) => change.split_once(" =>"),
                 };
                 let (old, new) = change.expect("edit FILE: OLD => NEW");
-                let new = unescaped(new.strip_prefix(' ').unwrap_or(new));
+                let new = new.strip_prefix(' ').unwrap_or(new);
                 match unescaped(old).as_str() {
-                    "" => folder.write(file, new.as_bytes()),
-                    old => folder.change(file, old, &new),
+                    "" => folder.write(file, &bytes(new)),
+                    old => folder.change(file, old, &unescaped(new)),
                 }
             }
             "rows" => {
@@ -233,7 +239,7 @@ impl Player<'_> {
                 }
                 folder.write(&words[0], document.to_string().as_bytes());
             }
-            "remove" => words(line.rest).iter().for_each(|file| folder.remove(file)),
+            "remove" | "without" => words(line.rest).iter().for_each(|file| folder.remove(file)),
             _ => self.wrong(line, "nobody knows this word", None),
         }
     }
@@ -535,6 +541,18 @@ fn computed(row: &str, i: u64) -> String {
 /// A text of a line, in which `\n` stands for the end of a line.
 fn unescaped(text: &str) -> String {
     text.replace("\\n", "\n").replace("\\t", "\t")
+}
+
+/// The same, in which `\\x` and two digits are a byte.
+fn bytes(text: &str) -> Vec<u8> {
+    let text = unescaped(text);
+    let mut parts = text.split("\\x");
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        bytes.push(u8::from_str_radix(&part[..2], 16).expect("two digits"));
+        bytes.extend(part[2..].bytes());
+    }
+    bytes
 }
 
 /// The words of a command; what is between quotes is one.
