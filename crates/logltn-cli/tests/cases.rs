@@ -3,11 +3,12 @@
 //! A driver of our own, as those that exist (`trycmd`, `cram`) compare whole outputs: ours change files between commands, compare
 //! the bytes of two runs and numbers within a tolerance, and run where there is no shell.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use serde_json::Value;
 
-use crate::common::{Folder, Run, root, run_with};
+use crate::common::{Folder, Run, copy, root, run_with};
 
 /// Each file of `cases/` is a test.
 macro_rules! cases {
@@ -36,10 +37,12 @@ cases! {
     entails
     eval
     functions
+    limits
     metrics
     mistakes
     names
     predict
+    train
 }
 
 fn folder() -> &'static Path {
@@ -129,17 +132,21 @@ fn play(name: &str) {
     assert!(player.wrong.is_empty(), "{}", player.wrong.join("\n"));
 }
 
-fn copy(from: &Path, to: &Path) {
-    for entry in std::fs::read_dir(from).expect("a folder") {
-        let entry = entry.expect("an entry");
-        let to = to.join(entry.file_name());
-        if entry.file_type().expect("a kind").is_dir() {
-            std::fs::create_dir(&to).expect("a folder");
-            copy(&entry.path(), &to);
+/// The files of a folder, what is in them and when they were written.
+fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>, SystemTime)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(files(&path));
         } else {
-            std::fs::copy(entry.path(), to).expect("a file");
+            let time = std::fs::metadata(&path).and_then(|data| data.modified());
+            let bytes = std::fs::read(&path).expect("a file");
+            found.push((path, bytes, time.expect("a time")));
         }
     }
+    found.sort();
+    found
 }
 
 struct Player<'a> {
@@ -273,7 +280,22 @@ impl Player<'_> {
                 folder.path()
             };
             let input = input.map(|file| folder.bytes(&file));
+            let untouched = |l: &&Line| l.word == "untouched";
+            let kept: Vec<_> = expected
+                .iter()
+                .flat_map(|l| l.iter())
+                .filter(untouched)
+                .collect();
+            let before: Vec<_> = kept
+                .iter()
+                .map(|l| files(&folder.path().join(l.rest)))
+                .collect();
             let mut run = run_with(place, &words, input.as_deref());
+            for (line, before) in kept.iter().zip(before) {
+                if files(&folder.path().join(line.rest)) != before {
+                    self.wrong(line, "something was written there", Some(&run));
+                }
+            }
             if let Some(file) = output {
                 folder.write(&file, run.stdout.as_bytes());
             }
@@ -346,6 +368,7 @@ impl Player<'_> {
                     content.contains(text) == (line.word == "has")
                 })
             }
+            ("untouched", _) => Ok(()),
             (word, _) if word.starts_with('[') => each(rest, &complained),
             _ => Err("nobody knows this word".to_string()),
         }

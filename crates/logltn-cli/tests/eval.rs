@@ -1,6 +1,6 @@
 //! `logltn eval`: every semantics, gradients against differences, numbers without a header. The rest is in `cases/eval.case`.
 
-use crate::common::{Run, sound};
+use crate::common::{Run, project};
 use serde_json::Value;
 
 fn json(run: &Run) -> Value {
@@ -11,7 +11,7 @@ fn json(run: &Run) -> Value {
 #[test]
 fn every_semantics() {
     for semantics in logltn::Semantics::NAMES {
-        let run = sound().run(&["eval", "--json", "m.toml", "--semantics", semantics]);
+        let run = project("sound").run(&["eval", "--json", "m.toml", "--semantics", semantics]);
         let document = json(&run);
         assert_eq!(document["semantics"], semantics);
         assert!(
@@ -24,7 +24,7 @@ fn every_semantics() {
 /// d loss / d number by the program's own loss at the numbers next to it.
 #[test]
 fn gradients_are_differences_of_losses() {
-    let folder = sound();
+    let folder = project("sound");
     folder.ok(&["eval", "m.toml", "--gradients", "g"]);
     let gradient = folder.read("g/type.csv");
     let gradient: Vec<f64> = (gradient.lines().skip(1).flat_map(|line| line.split(',')))
@@ -57,7 +57,7 @@ fn gradients_are_differences_of_losses() {
 /// Numbers in other formats than CSV have no header: the columns go by the individuals.
 #[test]
 fn numbers_without_a_header() {
-    let folder = sound();
+    let folder = project("sound");
     let mut npy = b"\x93NUMPY\x01\x00\x46\x00".to_vec();
     let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }";
     npy.extend(format!("{header:<69}\n").bytes());

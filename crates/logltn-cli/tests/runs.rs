@@ -139,7 +139,7 @@ fn the_papers_schedule_of_alpha_is_the_default() {
         "{resolved}"
     );
 
-    let by_numbers = crate::common::sound();
+    let by_numbers = crate::common::project("sound");
     assert_eq!(eval(&by_numbers, "m.toml", &[])["alpha"], 1.0);
 }
 

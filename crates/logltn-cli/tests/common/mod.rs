@@ -72,8 +72,19 @@ impl Folder {
         std::fs::read(self.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
+    /// Whether there is a file of this name, or one that begins so before a `*`.
     pub fn has(&self, name: &str) -> bool {
-        self.path().join(name).exists()
+        let path = self.path().join(name);
+        let Some(start) = name.strip_suffix('*') else {
+            return path.exists();
+        };
+        let start = self.path().join(start);
+        let entries = std::fs::read_dir(path.parent().expect("a folder"));
+        let mut names = entries.into_iter().flatten().flatten().map(|e| e.path());
+        names.any(|name| {
+            name.to_string_lossy()
+                .starts_with(&*start.to_string_lossy())
+        })
     }
 
     /// Replaces a text that a file has.
@@ -207,74 +218,26 @@ pub fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// A project in which everything has its place and nothing is wrong.
-pub const SOUND: [(&str, &[u8]); 9] = [
-    (
-        "t.ltn",
-        b"sort Point
-sort Type
-sort Digit = 0..9
-sort Colour = {red, green, blue}
-param near
-param most
-constant origin: Point
-table labelled(x: Point, t: Type)
-table readings(x: Point, d: Digit, c: Colour, n: Int, w: Real)
-
-predicate type(Point, Type)
-predicate close(Point, Point)
-predicate bright(Point)
-predicate shows(Point, Colour)
-
-axiom examples:  forall (x, t) in labelled. type(x, t)
-axiom cats:      exists x: Point. type(x, cat)
-axiom smooth:    forall x, y: Point where dist(x, y) < near. close(x, y) <-> close(y, x)
-axiom readings:  forall (x, d, c, n, w) in readings where d + n < most and w < 1.5. bright(x) <-> shows(x, c)
-axiom origin:    bright(origin)
-",
-    ),
-    (
-        "m.toml",
-        b"theory = \"t.ltn\"
-
-[sorts.Point]
-features = \"points.csv\"
-[sorts.Type]
-individuals = \"types.csv\"
-
-[params]
-near = { percentile = 50, of = \"dist(Point, Point)\" }
-most = 12
-
-[constants]
-origin = { row = 0 }
-
-[tables]
-labelled = { rows = \"labelled.csv\" }
-readings = { rows = \"readings.csv\" }
-
-[predicates]
-type = { logits = \"type.csv\", output = \"softmax\" }
-close = { truth = \"close.csv\" }
-bright = { log_truth = \"bright.csv\" }
-shows = { logits = \"shows.csv\", output = \"sigmoid\" }
-",
-    ),
-    ("points.csv", b"x,y\n0,0\n3,4\n6,8\n"),
-    ("types.csv", b"cat\ndog\n"),
-    ("labelled.csv", b"x,t\n0,cat\n2,dog\n"),
-    (
-        "readings.csv",
-        b"w,n,c,d,x\n0.5,3,red,9,0\n1.5,-2,blue,0,1\n1.25,4,green,7,2\n",
-    ),
-    ("type.csv", b"cat,dog\n2,-1\n0,0\n-0.5,1\n"),
-    ("close.csv", b"close\n1\n0.5\n0\n0.5\n1\n0.25\n0\n0.75\n1\n"),
-    ("bright.csv", b"bright\n0\n-1\n-0.5\n"),
-];
-
-/// [`SOUND`] with the last of its files, which does not fit into the array.
-pub fn sound() -> Folder {
-    let folder = Folder::new(&SOUND);
-    folder.write("shows.csv", b"red,green,blue\n1,2,3\n0,0,0\n-1,0,1\n");
+/// The project of this name in `cases/`.
+pub fn project(name: &str) -> Folder {
+    let folder = Folder::new(&[]);
+    copy(
+        &root().join("crates/logltn-cli/tests/cases").join(name),
+        folder.path(),
+    );
     folder
+}
+
+/// Copies what is in a folder into another one.
+pub fn copy(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let to = to.join(entry.file_name());
+        if entry.file_type().expect("a kind").is_dir() {
+            std::fs::create_dir(&to).expect("a folder");
+            copy(&entry.path(), &to);
+        } else {
+            std::fs::copy(entry.path(), to).expect("a file");
+        }
+    }
 }
