@@ -2,7 +2,6 @@
 
 mod common;
 
-mod advice;
 mod advise;
 mod beside;
 mod book;
@@ -10,7 +9,6 @@ mod cases;
 mod check;
 mod closed_forms;
 mod codes;
-mod compare;
 mod dashboard;
 #[cfg(unix)]
 mod dashboard_browser;
@@ -19,10 +17,7 @@ mod dashboard_mounted;
 mod definitions;
 mod ends;
 mod eval;
-mod example;
-mod fmt;
 mod grammar;
-mod help;
 #[cfg(unix)]
 mod hostile;
 mod identify;
@@ -41,6 +36,4 @@ mod repository;
 mod reproduce;
 mod runs;
 mod sampled;
-mod sweep;
-mod terms;
 mod train;

@@ -31,17 +31,26 @@ macro_rules! cases {
 }
 
 cases! {
+    advice
     asking
     check
     closed_forms
+    compare
+    definitions
     entails
     eval
+    example
+    fmt
     functions
+    help
+    identify
     limits
     metrics
     mistakes
     names
     predict
+    sweep
+    terms
     train
 }
 
@@ -376,7 +385,7 @@ impl Player<'_> {
 
     /// Whether a text is this one, in which `[..]` stands for anything in a line and `...` for any lines.
     fn whole(&mut self, line: &Line, said: &str, expected: &str) -> Result<(), String> {
-        let said: Vec<&str> = said.lines().map(str::trim_end).collect();
+        let said: Vec<&str> = said.trim_end().lines().map(str::trim_end).collect();
         let expected: Vec<&str> = expected.lines().collect();
         if fits(&said, &expected) {
             return Ok(());
@@ -451,12 +460,16 @@ fn content(folder: &Folder, file: &str) -> Vec<u8> {
 
 /// Whether `/path/to/value = 3`, or `FILE: /path = 3`, is so; the value may be at a path as well, and `*` goes to each of many.
 fn json(folder: &Folder, stdout: &str, claim: &str) -> Result<(), String> {
-    let value = |text: &str| match text.strip_prefix("mean ") {
-        Some(path) => {
-            let many = numbers(&value(folder, stdout, path)?);
-            Ok((many.iter().sum::<f64>() / many.len() as f64).into())
-        }
-        None => value(folder, stdout, text),
+    let value = |text: &str| {
+        let Some((word @ ("mean" | "deviation"), path)) = text.split_once(' ') else {
+            return value(folder, stdout, text);
+        };
+        let many = numbers(&value(folder, stdout, path)?);
+        let count = many.len() as f64;
+        let mean = many.iter().sum::<f64>() / count;
+        let squares = many.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
+        let deviation = (squares / (count - 1.0)).sqrt();
+        Ok((if word == "mean" { mean } else { deviation }).into())
     };
     let relations = [
         " = ", " != ", " ~ ", " < ", " <= ", " > ", " >= ", " has ", " length ",

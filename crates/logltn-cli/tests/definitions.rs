@@ -1,7 +1,7 @@
-//! Definitions, wherever the program meets them: what a chain of steps says, asked in every way.
+//! Definitions on the dashboard, and rules beside their table; the rest is in `cases/definitions.case`.
 
+use crate::common::Folder;
 use crate::common::served::{Served, trained};
-use crate::common::{Folder, Run};
 
 const THEORY: &[u8] = b"sort N = 0..3
 table edges(x: N, y: N)
@@ -30,39 +30,6 @@ fn chain() -> Folder {
         ),
         ("learnt.toml", learnt.as_bytes()),
     ])
-}
-
-#[test]
-fn every_command_knows_them() {
-    let folder = chain();
-    let check = folder.ok(&["check", "m.toml", "--plan"]);
-    check.says("path(N, N)  12 tuples, depth 4");
-    check.says("path: 12 tuples, depth 4, in 4 steps");
-    assert_eq!(folder.json(&["eval", "m.toml"])["sat"], 0.5);
-    let query = folder.json(&["query", "m.toml", "find y: N. path(0, y)"]);
-    let truths = query["answers"].as_array().expect("answers").iter();
-    let truths: Vec<f64> = truths.filter_map(|a| a["truth"].as_f64()).collect();
-    assert_eq!(truths, [0.9, 0.5, 0.5, 0.0], "{query}");
-    let rows = folder.ok(&["predict", "m.toml", "path", "--rows", "rows.csv"]);
-    assert_eq!(rows.stdout, "x,y,truth\n0,3,0.5\n2,3,0.7\n0,1,0.9\n3,0,0\n");
-    let exact = |formula: &str| folder.run(&["entails", "learnt.toml", "--exact", formula]);
-    exact("path(0, 1)").says("entailed: the formula holds in every world");
-    exact("path(3, 0)").says("not entailed");
-}
-
-#[test]
-fn explanations_go_into_them_where_that_is_asked_for() {
-    let folder = chain();
-    let literals = |run: &Run| -> Vec<String> {
-        let worst = run.json()["axioms"][0]["worst"][0].clone();
-        let literals = worst["literals"].as_array().expect("literals").iter();
-        let text = literals.map(|l| l["literal"].as_str().expect("a literal").to_string());
-        text.collect()
-    };
-    let closed = folder.ok(&["explain", "m.toml", "--json"]);
-    assert_eq!(literals(&closed), ["path(0, 2)"]);
-    let open = folder.ok(&["explain", "m.toml", "--open", "path", "--json"]);
-    assert_eq!(literals(&open)[0], "up(1, 2)");
 }
 
 #[test]
@@ -133,16 +100,4 @@ fn rules_are_printed_with_their_confidence() {
         confidence(&found) < 0.85 && confidence(&crisp) > 0.92,
         "{found:?} {crisp:?}"
     );
-}
-
-#[test]
-fn rules_and_crisp_are_for_classes() {
-    let folder = chain();
-    folder
-        .refuses(&["predict", "m.toml", "path", "--rules"])
-        .complains("`--rules`: `path` has no classes");
-    folder.change("m.toml", "truth = ", "crisp = 0.1\ntruth = ");
-    folder
-        .refuses(&["check", "m.toml"])
-        .complains("`predicates.up.crisp` is for a softmax that is trained");
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::root;
+use crate::common::{root, run_in};
 
 /// The README promises a compiler that Cargo accepts.
 #[test]
@@ -152,4 +152,15 @@ fn uses_among_modules(source: &Path) -> BTreeMap<String, BTreeSet<String>> {
         }
     }
     uses
+}
+
+#[test]
+fn theories_of_the_repository_are_in_standard_form() {
+    let theories = root().join("theories");
+    let files = fs::read_dir(theories)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    for path in files.filter(|path| path.extension().is_some_and(|e| e == "ltn")) {
+        run_in(root(), &["fmt", "--check", path.to_str().unwrap()]).ends(0);
+    }
 }
