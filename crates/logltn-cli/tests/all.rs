@@ -26,14 +26,11 @@ mod lsp;
 mod mcp;
 #[cfg(target_os = "linux")]
 mod memory;
-mod mine;
 mod new;
 mod new_data;
 mod predict;
 mod probability;
 mod random_manifests;
 mod repository;
-mod reproduce;
 mod runs;
-mod sampled;
 mod train;

@@ -46,9 +46,13 @@ cases! {
     identify
     limits
     metrics
+    mine
     mistakes
     names
     predict
+    reproduce
+    runs
+    sampled
     sweep
     terms
     train
@@ -179,8 +183,8 @@ impl Player<'_> {
             let (others, rest) = rest.split_at(count(rest, &|l| l.word == "&"));
             let commands: Vec<&Line> = std::iter::once(line).chain(others).collect();
             let acts = [
-                "$", "$root", "file", "edit", "rows", "copy", "use", "forget", "remove", "with",
-                "without",
+                "$", "$root", "file", "edit", "rows", "copy", "append", "use", "forget", "remove",
+                "with", "without",
             ];
             let expected = |l: &Line| !acts.contains(&l.word);
             let (common, mut rest) = rest.split_at(count(rest, &expected));
@@ -237,9 +241,13 @@ impl Player<'_> {
                         .as_bytes(),
                 );
             }
-            "copy" => {
+            "copy" | "append" => {
                 let files = words(line.rest);
-                folder.write(&files[1], &folder.bytes(&files[0]));
+                let [first, second] = [&files[0], &files[1]];
+                match line.word {
+                    "copy" => folder.write(second, &folder.bytes(first)),
+                    _ => folder.write(first, &[folder.bytes(first), folder.bytes(second)].concat()),
+                }
             }
             "use" => copy(&self::folder().join(line.rest), folder.path()),
             "forget" => {
