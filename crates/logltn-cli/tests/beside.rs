@@ -1,9 +1,9 @@
-//! What ordinary users do next to the examples: limits of the shell, questions in pipes, runs that were touched.
+//! Limits of the shell, and runs that were touched; more of what users do is in `cases/beside.case`.
 
-use std::io::Write;
-use std::process::{Command, Stdio};
+#[cfg(target_os = "linux")]
+use std::process::Command;
 
-use crate::common::{Folder, Run};
+use crate::common::Folder;
 use serde_json::{Value, json};
 
 const THEORY: &[u8] = b"sort P\npredicate p(P)\naxiom a: forall x: P. p(x)\n";
@@ -69,65 +69,6 @@ fn a_file_that_may_not_grow_is_a_write_that_fails() {
 }
 
 #[test]
-fn nobody_waits_for_years_without_a_word() {
-    let guard = "axiom a: forall x: N where exists y, z: N. x * y = z * z + 3. p(x)";
-    let family = "axiom a for x: N where exists y, z: N. x * y = z * z + 3: p(x)";
-    for axiom in [guard, family] {
-        let theory = format!("sort N = 0..100000\npredicate p(N)\n{axiom}\n");
-        let folder = Folder::new(&[
-            ("t.ltn", theory.as_bytes()),
-            (
-                "m.toml",
-                b"theory = 't.ltn'\npredicates.p.learnable = true\ntrain.steps = 1\n",
-            ),
-        ]);
-        let run = folder.refuses(&["check", "m.toml"]);
-        run.complains("combinations");
-        run.complains("t.ltn:3");
-    }
-    // What is found soon is soon found, however much there is to try.
-    let theory = "sort N = 0..100000\npredicate p(N)\n\
-        axiom a: forall x: N where x < 50 and (exists y, z: N. y * z >= x). p(x)\n";
-    let folder = Folder::new(&[
-        ("t.ltn", theory.as_bytes()),
-        (
-            "m.toml",
-            b"theory = 't.ltn'\npredicates.p.learnable = true\ntrain.steps = 1\n",
-        ),
-    ]);
-    folder.ok(&["check", "m.toml"]);
-    for steps in ["9223372036854775807", "1000000000001"] {
-        let folder = project();
-        let manifest =
-            String::from_utf8_lossy(MANIFEST).replace("steps = 3", &format!("steps = {steps}"));
-        folder.write("m.toml", manifest.as_bytes());
-        let run = folder.refuses(&["check", "m.toml"]);
-        run.complains("m.toml:4");
-    }
-}
-
-#[test]
-fn what_is_not_finite_is_no_answer() {
-    let folder = Folder::new(&[
-        ("t.ltn", THEORY),
-        ("p.csv", b"a\n1\n2\n"),
-        ("zero.csv", b"p\n0\n0.5\n"),
-        (
-            "m.toml",
-            b"theory = 't.ltn'\nsemantics = { base = 'prod', stable_eps = 0 }\nsorts.P.features = 'p.csv'\n\
-              predicates.p.truth = 'zero.csv'\n",
-        ),
-    ]);
-    for more in [&[][..], &["--gradients", "g"]] {
-        let run = folder.refuses(&[&["eval", "m.toml"][..], more].concat());
-        for word in ["axiom `a`", "-inf", "stable_eps", "t.ltn:3"] {
-            run.complains(word);
-        }
-    }
-    folder.ok(&["eval", "m.toml", "--semantics", "prod"]);
-}
-
-#[test]
 fn a_run_that_was_touched_is_not_believed() {
     let folder = project();
     for run in ["a", "b"] {
@@ -183,78 +124,4 @@ fn a_run_that_was_touched_is_not_believed() {
     folder.ok(&["compare", "a", "b"]);
     assert!(folder.has("a/mine.txt"));
     folder.refuses(&["train", "m.toml", "--out", "a", "--force", "--resume"]);
-}
-
-/// Runs the program with something on its standard input.
-fn piped(folder: &Folder, arguments: &[&str], input: &[u8]) -> Run {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_logltn"))
-        .args(arguments)
-        .current_dir(folder.path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program runs");
-    // One that refuses its flags does not read it.
-    let _ = child.stdin.take().expect("a pipe").write_all(input);
-    let output = child.wait_with_output().expect("a child");
-    Run {
-        arguments: arguments.join(" "),
-        status: output.status.code().expect("no signal"),
-        stdout: String::from_utf8(output.stdout).expect("UTF-8"),
-        stderr: String::from_utf8(output.stderr).expect("UTF-8"),
-    }
-}
-
-#[test]
-fn new_individuals_come_by_a_pipe() {
-    let folder = project();
-    folder.ok(&["train", "m.toml", "--out", "run"]);
-    let csv = b"a,b\n1,2\n3,4\n";
-    folder.write("new.csv", csv);
-    let predict = ["predict", "m.toml", "p", "--run", "run", "--features"];
-    let from_file = folder.run(&[&predict[..], &["P=new.csv"]].concat());
-    from_file.ended(0);
-    for (input, more) in [
-        ("P=-", &[][..]),
-        ("P=/dev/stdin", &[]),
-        ("P=-", &["--format", "csv"]),
-    ] {
-        let run = piped(&folder, &[&predict[..], &[input], more].concat(), csv);
-        run.ended(0);
-        assert_eq!(run.stdout, from_file.stdout);
-    }
-    let run = piped(
-        &folder,
-        &[&predict[..], &["P=-", "--rows", "-"]].concat(),
-        csv,
-    );
-    run.ended(2);
-    let run = piped(&folder, &[&predict[..], &["P=-"]].concat(), b"");
-    run.ended(2);
-    let rows = ["predict", "m.toml", "p", "--run", "run", "--rows", "-"];
-    let run = piped(&folder, &rows, b"x\n2\n");
-    run.ended(0);
-    assert_eq!(run.stdout.lines().count(), 2, "{}", run.stdout);
-}
-
-#[test]
-fn messages_help_where_they_stand() {
-    let folder = project();
-    folder.ok(&["train", "m.toml", "--out", "run"]);
-    let ask = |formula: &str| {
-        folder
-            .run(&["query", "m.toml", "--run", "run", formula])
-            .stderr
-    };
-    let said = ask("forall x: P. likes(x)");
-    assert!(
-        said.contains("the theory's predicates are `p`") && !said.contains("declare"),
-        "{said}"
-    );
-    let said = ask("forall x: P. p(y)");
-    assert!(said.contains("did you mean `x`?"), "{said}");
-    folder.write("p.csv", b"a,b\n1,x\n");
-    let said = folder.run(&["check", "m.toml"]).stderr;
-    assert!(said.contains("p.csv, row 0 (line 2), column `b`"), "{said}");
 }

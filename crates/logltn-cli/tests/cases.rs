@@ -33,10 +33,12 @@ macro_rules! cases {
 cases! {
     advice
     asking
+    beside
     check
     closed_forms
     compare
     definitions
+    ends
     entails
     eval
     example
@@ -49,6 +51,7 @@ cases! {
     mine
     mistakes
     names
+    new
     predict
     reproduce
     runs

@@ -1,4 +1,4 @@
-//! What is said at the end of a training: of the whole theory, and not of the last step's batch, sample or dropout.
+//! What is said at the end of a training (see also `cases/ends.case`): of the whole theory, and not of the last step's batch, sample or dropout.
 
 use crate::common::Folder;
 use serde_json::Value;
@@ -116,87 +116,6 @@ fn what_is_printed_reported_and_compared_is_what_eval_finds() {
     assert!(text.contains("in the last step's batch"), "{text}");
 }
 
-/// What changes by the schedule of α alone is no learning.
-#[test]
-fn who_learns_nothing_is_shown_no_change() {
-    let folder = project();
-    let still = MANIFEST.replace("learning_rate = 0.02", "learning_rate = 1e-12");
-    folder.write("m.toml", still.as_bytes());
-    let trained = folder.run(&["train", "m.toml", "--out", "a"]);
-    trained.ended(0);
-    for axiom in ["examples", "each[0]", "each[1]", "each[2]"] {
-        let words = line(&trained.stdout, axiom);
-        assert_eq!(words[2], words[3], "{}", trained.stdout);
-    }
-}
-
-#[test]
-fn a_run_that_was_killed_ends_with_the_same_words() {
-    let folder = project();
-    let trained = folder.run(&["train", "m.toml", "--out", "a"]);
-    trained.ended(0);
-    let weights = folder.bytes("a/weights.safetensors");
-    let whole = |run: &str| -> Value {
-        let info: Value = serde_json::from_str(&folder.read(run)).expect("JSON");
-        info["whole"].clone()
-    };
-    let expected = whole("a/run.json");
-    assert!(expected["first"]["sat"].is_number() && expected["last"]["sat"].is_number());
-    // Killed after the last checkpoint: it knows what it began with, or finds it again.
-    let text = folder.read("a/run.json");
-    let without = {
-        let cut = text.find("\"whole\"").expect("it");
-        format!("{}\n}}\n", text[..cut].trim_end().trim_end_matches(','))
-    };
-    let running = without.replace("\"finished\"", "\"running\"");
-    for info in [None, Some(running)] {
-        for name in ["weights.safetensors", "report.html"] {
-            folder.remove(&format!("a/{name}"));
-        }
-        if let Some(info) = info {
-            folder.write("a/run.json", info.as_bytes());
-        }
-        let resumed = folder.run(&["train", "m.toml", "--out", "a", "--resume"]);
-        resumed.ended(0);
-        assert_eq!(whole("a/run.json"), expected);
-        let now = folder.bytes("a/weights.safetensors");
-        assert_eq!(now, weights);
-    }
-}
-
-/// Where the whole is too much beside the training, the last step is shown, and said to be.
-#[test]
-fn a_batch_that_stands_for_the_whole_is_called_one() {
-    let folder = project();
-    let theory = THEORY.to_string()
-        + "table pairs(x: Point, y: Point, n: Int)
-axiom alike: forall (x, y, n) in pairs. class(x, 0) <-> class(y, 0)
-";
-    folder.write("t.ltn", theory.as_bytes());
-    let mut pairs = "x,y,n\n".to_string();
-    (0..12_000).for_each(|i| pairs += &format!("{},{},{i}\n", i % 60, i / 60 % 60));
-    folder.write("pairs.csv", pairs.as_bytes());
-    let manifest = MANIFEST
-        .replace(
-            "[tables]",
-            "[tables]\npairs = { rows = \"pairs.csv\", batch = 100 }",
-        )
-        .replace("epochs = 5", "steps = 5");
-    folder.write("m.toml", manifest.as_bytes());
-    let trained = folder.run(&["train", "m.toml", "--out", "a"]);
-    trained.ended(0);
-    let head = "of the first and the last step's batch, alpha 1 and 4, p 2, p_forall 2";
-    trained.says(head);
-    trained.says("--run a looks at the whole");
-    let page = page(&folder, "a");
-    assert_eq!(page["runs"][0]["whole"], false);
-    assert_eq!(page["curves"]["a"]["whole"], Value::Null);
-    let text = folder.run(&["compare", "a", "a"]).stdout;
-    assert!(text.contains("in the last step's batch"), "{text}");
-}
-
-// --- samples --------------------------------------------------------------------------------------
-
 /// Twelve in a circle, each linked to the next; steps see three.
 fn circle() -> Folder {
     let (mut names, mut links) = (String::new(), "h,t\n".to_string());
@@ -276,62 +195,4 @@ fn what_a_sample_leaves_out_is_counted_and_never_called_true() {
     folder.ok(&["train", "m.toml", "--out", "a", "--resume"]);
     let again: Value = serde_json::from_str(&folder.read("a/run.json")).expect("JSON");
     assert_eq!(again["axioms"], info["axioms"]);
-}
-
-#[test]
-fn check_does_not_take_a_sample_for_the_guard() {
-    let folder = circle();
-    // A sample of one has no neighbours.
-    let one = folder.read("m.toml").replace("sample = 3", "sample = 1");
-    folder.write("m.toml", one.as_bytes());
-    let checked = folder.run(&["check", "m.toml"]);
-    checked.ended(0);
-    let said = "axiom `has` has no groundings in the first step's sample";
-    checked.complains(said);
-    assert!(
-        !checked.stderr.contains("guards keep nothing"),
-        "{}",
-        checked.stderr
-    );
-}
-
-// --- frozen, capped -------------------------------------------------------------------------------
-
-#[test]
-fn where_everything_is_frozen_there_is_nothing_to_train() {
-    let folder = project();
-    let frozen = MANIFEST.to_string() + "freeze = [\"class\"]\n";
-    folder.write("m.toml", frozen.as_bytes());
-    for command in [&["check", "m.toml"][..], &["train", "m.toml", "--out", "a"]] {
-        let run = folder.refuses(command);
-        let said = "there is nothing to train: all that could be learnt is frozen";
-        run.complains(said);
-        run.complains("freeze = [\"class\"]");
-    }
-    assert!(!folder.has("a"));
-}
-
-/// LogSumExp over sixty points is above 0.
-#[test]
-fn a_log_above_0_is_called_capped() {
-    let folder = project();
-    let arguments = ["train", "m.toml", "--out", "a", "--semantics", "logltn-lse"];
-    let trained = folder.run(&arguments);
-    trained.ended(0);
-    let words = line(&trained.stdout, "each[0]");
-    assert_eq!(words[words.len() - 3..words.len() - 1], ["1", "(capped)"]);
-    assert!(words[words.len() - 1].parse::<f64>().expect("a log") > 0.0);
-    let arguments = ["eval", "m.toml", "--run", "a", "--semantics", "logltn-lse"];
-    let found = folder.run(&arguments).stdout;
-    assert_eq!(line(&found, "each[0]")[2..4], ["1", "(capped)"], "{found}");
-    let arguments = ["query", "m.toml", "--run", "a", "--semantics", "logltn-lse"];
-    let arguments = [&arguments[..], &["exists x: Point. class(x, 0)"]].concat();
-    let found = folder.run(&arguments).stdout;
-    assert!(found.contains("1 (capped)"), "{found}");
-    // The page says so where it sees a log above 0: `dashboard_browser.rs`.
-    let page = page(&folder, "a");
-    assert_eq!(page["runs"][0]["logs"], true);
-    let last = page["curves"]["a"]["last"].as_array().expect("axioms");
-    let each = last.iter().find(|axiom| axiom[0] == "each[0]");
-    assert!(number(&each.expect("it")[1]) > 0.0, "{last:?}");
 }
