@@ -72,8 +72,9 @@ pub struct Arguments {
     prepared: bool,
 }
 
-/// The default weight of the disagreement of an ensemble: less than any broken axiom.
-const DIVERSITY: f64 = 0.2;
+/// The default weight of the disagreement of an ensemble. On MNAdd-Half in small (five seeds, three members each) 0.2 never
+/// found a second of its three maps, 1 found all three in four of five ensembles, and 2 also broke axioms.
+const DIVERSITY: f64 = 1.0;
 
 fn diversity(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
