@@ -36,6 +36,7 @@ cases! {
     beside
     check
     closed_forms
+    codes
     compare
     definitions
     ends
@@ -52,7 +53,9 @@ cases! {
     mistakes
     names
     new
+    new_data
     predict
+    probability
     reproduce
     runs
     sampled

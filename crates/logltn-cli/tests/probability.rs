@@ -1,4 +1,4 @@
-//! The semantics `probability` and laws, on the command line.
+//! The semantics `probability` and laws, on the command line; what needs no computing is in `cases/probability.case`.
 
 use crate::common::{Folder, root, run_in};
 use serde_json::Value;
@@ -92,49 +92,6 @@ fn truths_and_gradients_are_those_of_all_worlds() {
             }
         }
     }
-}
-
-#[test]
-fn a_contradiction_names_few_laws_and_individuals() {
-    let folder = Folder::new(&[
-        (
-            "t.ltn",
-            b"sort Person = {ann, bob, cleo}
-predicate tall(Person)
-axiom all: forall x: Person. tall(x)
-axiom bob: not tall(bob)
-axiom soft: tall(ann)
-",
-        ),
-        (
-            "m.toml",
-            b"theory = 't.ltn'
-semantics = 'probability'
-[predicates.tall]
-learnable = true
-[axioms.all]
-hard = true
-[axioms.bob]
-hard = true
-",
-        ),
-    ]);
-    let run = folder.refuses(&["check", "m.toml"]);
-    run.complains("`all` at x = bob, `bob`");
-    assert!(!run.stderr.contains("ann"), "{}", run.stderr);
-}
-
-#[test]
-fn operators_cannot_be_replaced() {
-    let folder = Folder::new(&[
-        ("t.ltn", b"predicate a()\naxiom a: a()\n"),
-        (
-            "m.toml",
-            b"theory = 't.ltn'\nsemantics = { base = 'probability', or = 'max' }\n[predicates.a]\nlearnable = true\n",
-        ),
-    ]);
-    let run = folder.refuses(&["check", "m.toml"]);
-    run.complains("`or` cannot be replaced in `probability`");
 }
 
 fn place(atom: &Value) -> &[Value] {
@@ -323,42 +280,6 @@ fn laws_hold_in_predictions_of_a_run_and_of_new_individuals() {
         ),
         "{found}"
     );
-}
-
-#[test]
-fn entailment_is_decided() {
-    let folder = Folder::new(&[
-        (
-            "t.ltn",
-            b"sort P = {ann, bob}
-predicate man(P)
-predicate mortal(P)
-axiom all: forall x: P. man(x) -> mortal(x)
-",
-        ),
-        (
-            "m.toml",
-            b"theory = 't.ltn'\n[predicates.man]\ntruth = 'man.csv'\n[predicates.mortal]\nlearnable = true\n",
-        ),
-        ("man.csv", b"t\n1\n0.5\n"),
-    ]);
-    let entailed = |formula: &str| -> Value {
-        let run = folder.ok(&["entails", "m.toml", formula, "--exact", "--json"]);
-        serde_json::from_str(&run.stdout).expect("JSON")
-    };
-    assert_eq!(entailed("mortal(ann)")["entailed"], true);
-    let found = entailed("mortal(bob)");
-    assert_eq!(found["entailed"], false);
-    assert_eq!(found["counterexample"]["predicates"]["mortal"]["bob"], 0.0);
-    assert_eq!(found["counterexample"]["predicates"]["man"]["bob"], 0.0);
-    folder
-        .ok(&[
-            "entails",
-            "m.toml",
-            "mortal(bob) or not man(bob)",
-            "--exact",
-        ])
-        .says("in every world");
 }
 
 /// Implications that no circuit is found for: the most probable world is found anyway, other questions are refused.
