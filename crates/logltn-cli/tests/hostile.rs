@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::Folder;
+use crate::common::{Folder, signal};
 
 const MANIFEST: &str = "theory = 't.ltn'
 [sorts.Point]
@@ -115,18 +115,8 @@ fn a_file_that_is_cut_while_it_is_learnt_from_is_named() {
         .replace("steps = 6", "steps = 100000000");
     let tables = "[tables]\nsome = { rows = 'some.csv', batch = 64 }\n";
     folder.write("m.toml", format!("{manifest}{tables}").as_bytes());
-    let child = Command::new(env!("CARGO_BIN_EXE_logltn"))
-        .args(["train", "m.toml", "--out", "run"])
-        .current_dir(folder.path())
-        .stderr(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("it runs");
-    let begun = Instant::now();
-    while !folder.has("run/checkpoint.safetensors") {
-        assert!(begun.elapsed() < Duration::from_secs(600), "no checkpoint");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let mut child = folder.start(&["train", "m.toml", "--out", "run"]);
+    folder.await_file("run/checkpoint.safetensors", &mut child);
     file.set_len(10_000).expect("a shorter file");
     let output = child.wait_with_output().expect("it ends");
     let said = String::from_utf8_lossy(&output.stderr);
@@ -264,19 +254,9 @@ fn sigterm_is_heard_like_ctrl_c() {
             .replace("steps = 6", "steps = 100000000")
             .as_bytes(),
     );
-    let child = Command::new(env!("CARGO_BIN_EXE_logltn"))
-        .args(["train", "m.toml", "--out", "run"])
-        .current_dir(folder.path())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it runs");
-    let begun = Instant::now();
-    while !folder.has("run/checkpoint.safetensors") {
-        assert!(begun.elapsed() < Duration::from_secs(600), "no checkpoint");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let killed = Command::new("kill").arg(child.id().to_string()).status();
-    assert!(killed.expect("kill").success());
+    let mut child = folder.start(&["train", "m.toml", "--out", "run"]);
+    folder.await_file("run/checkpoint.safetensors", &mut child);
+    signal(&child, "-TERM");
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8_lossy(&output.stderr);

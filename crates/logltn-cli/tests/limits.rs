@@ -1,9 +1,12 @@
 //! What takes long is foretold, and ends when it is told to; what is refused at once is in `cases/limits.case`.
 
-use std::process::{Command, Stdio};
+#[cfg(unix)]
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::common::Folder;
+#[cfg(unix)]
+use crate::common::signal;
 
 /// A rule of four variables over a thousand things, too many to wait for.
 #[cfg(unix)]
@@ -29,22 +32,13 @@ fn hopeless() -> Folder {
 /// Starts a command, waits until it is at work, and sends what Ctrl-C sends.
 #[cfg(unix)]
 fn interrupted(folder: &Folder, arguments: &[&str]) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_logltn"))
-        .args(arguments)
-        .current_dir(folder.path())
-        .stderr(Stdio::null())
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("the program runs");
+    let mut child = folder.start(arguments);
     std::thread::sleep(Duration::from_millis(700));
     let ended = child.try_wait().expect("a child");
     assert_eq!(ended, None, "{arguments:?} is too quick for this test");
     // What a shell starts in the background does not hear Ctrl-C, and neither do its children.
-    let signal = if ctrl_c_is_ignored() { "-TERM" } else { "-INT" };
-    let sent = Command::new("kill")
-        .args([signal, &child.id().to_string()])
-        .status();
-    assert!(sent.expect("kill").success());
+    let how = if ctrl_c_is_ignored() { "-TERM" } else { "-INT" };
+    signal(&child, how);
     // Within a second on a quiet machine.
     let begun = Instant::now();
     let status = loop {
@@ -122,23 +116,10 @@ fn ctrl_c_ends_whatever_is_done() {
 #[test]
 fn ctrl_c_inside_a_step() {
     let folder = hopeless();
-    let child = Command::new(env!("CARGO_BIN_EXE_logltn"))
-        .args(["train", "m.toml", "--out", "run"])
-        .current_dir(folder.path())
-        .stderr(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("the program runs");
-    let begun = Instant::now();
-    while !folder.has("run/metrics.csv") {
-        assert!(begun.elapsed() < Duration::from_secs(600));
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let mut child = folder.start(&["train", "m.toml", "--out", "run"]);
+    folder.await_file("run/metrics.csv", &mut child);
     std::thread::sleep(Duration::from_millis(500));
-    let sent = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(sent.expect("kill").success());
+    signal(&child, "-INT");
     let begun = Instant::now();
     let output = child.wait_with_output().expect("it ends");
     let stderr = String::from_utf8_lossy(&output.stderr);
@@ -194,23 +175,10 @@ fn ctrl_c_inside_a_metric() {
               metrics = [{ metric = 'mrr', predicate = 'near', rows = 'known.csv', of = 'y' }]\n",
         ),
     ]);
-    let child = Command::new(env!("CARGO_BIN_EXE_logltn"))
-        .args(["train", "m.toml", "--out", "cut"])
-        .current_dir(folder.path())
-        .stderr(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("the program runs");
-    let begun = Instant::now();
-    while !folder.has("cut/metrics.csv") {
-        assert!(begun.elapsed() < Duration::from_secs(600));
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let mut child = folder.start(&["train", "m.toml", "--out", "cut"]);
+    folder.await_file("cut/metrics.csv", &mut child);
     std::thread::sleep(Duration::from_millis(300));
-    let sent = Command::new("kill")
-        .args(["-TERM", &child.id().to_string()])
-        .status();
-    assert!(sent.expect("kill").success());
+    signal(&child, "-TERM");
     let output = child.wait_with_output().expect("it ends");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
@@ -238,13 +206,7 @@ fn ctrl_c_inside_a_metric() {
 
 /// Starts a command and waits until it has said something on standard error, then ends it.
 fn first_words(folder: &Folder, arguments: &[&str], words: &str) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_logltn"))
-        .args(arguments)
-        .current_dir(folder.path())
-        .stderr(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("the program runs");
+    let mut child = folder.start(arguments);
     let mut said = String::new();
     let mut from = child.stderr.take().expect("standard error");
     let begun = Instant::now();

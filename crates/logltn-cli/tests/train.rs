@@ -1,9 +1,11 @@
 //! Runs that are killed, interrupted, and out of room; others are in `cases/train.case`.
 
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+#[cfg(unix)]
+use std::process::Command;
 use std::time::{Duration, Instant};
 
+#[cfg(unix)]
+use crate::common::signal;
 use crate::common::{Folder, Run};
 use serde_json::Value;
 
@@ -37,31 +39,13 @@ fn succeeds(run: &Run) {
     run.ended(0);
 }
 
-fn spawn(folder: &Folder, arguments: &[&str]) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_logltn"))
-        .args(arguments)
-        .current_dir(folder.path())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts")
-}
-
-fn wait_for(path: &Path, child: &mut Child) {
-    let begun = Instant::now();
-    while !path.exists() && child.try_wait().expect("a child").is_none() {
-        assert!(begun.elapsed() < Duration::from_secs(600), "no {path:?}");
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
 #[test]
 fn killed_at_any_moment_a_resumed_run_ends_with_the_same_bits() {
     let folder = project();
     // How long it takes to the weights; what follows, the report, is not interesting to interrupt.
     let begun = Instant::now();
-    let mut child = spawn(&folder, &["train", "m.toml", "--out", "whole"]);
-    wait_for(&folder.path().join("whole/weights.safetensors"), &mut child);
+    let mut child = folder.start(&["train", "m.toml", "--out", "whole"]);
+    folder.await_file("whole/weights.safetensors", &mut child);
     let whole = begun.elapsed().as_micros() as u64;
     assert!(child.wait().expect("a child").success());
     let (expected, records) = (weights(&folder, "whole"), metrics(&folder, "whole"));
@@ -83,7 +67,7 @@ fn killed_at_any_moment_a_resumed_run_ends_with_the_same_bits() {
         let arguments = ["train", "m.toml", "--out", &out, "--resume"];
         // Up to six kills in a row, then to the end.
         for _ in 0..6 {
-            let mut child = spawn(&folder, &arguments);
+            let mut child = folder.start(&arguments);
             random = random
                 .wrapping_mul(6364136223846793005)
                 .wrapping_add(1442695040888963407);
@@ -119,15 +103,9 @@ fn interrupted_it_says_how_to_resume() {
     folder.change("m.toml", "epochs = 3", "epochs = 400");
     let long = folder.read("m.toml");
     succeeds(&folder.run(&["train", "m.toml", "--out", "whole"]));
-    let mut child = spawn(&folder, &["train", "m.toml", "--out", "run"]);
-    wait_for(
-        &folder.path().join("run/checkpoint.safetensors"),
-        &mut child,
-    );
-    let sent = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(sent.expect("kill").success());
+    let mut child = folder.start(&["train", "m.toml", "--out", "run"]);
+    folder.await_file("run/checkpoint.safetensors", &mut child);
+    signal(&child, "-INT");
     let output = child.wait_with_output().expect("a child");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{said}");

@@ -65,7 +65,7 @@ pub use configuration::{CONFIGURATIONS, Configuration, LOGLTN_PROB};
 pub use experiment::{DataKind, Metric};
 pub use hierarchy::LabelledSet;
 pub use knowledge_graph::GraphName;
-pub use multi_add::{addition_batch, addition_manifest, addition_theory};
+pub use multi_add::addition_theory;
 pub use published::{Other, Published, published};
 pub use record::{Job, RunRecord};
 pub use table::{Cell, Section, Table, Verdict};

@@ -9,7 +9,8 @@ pub mod served;
 
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -119,6 +120,27 @@ impl Folder {
         self.run(arguments).ends(1)
     }
 
+    /// Starts the program, whose errors can be read while it is at work.
+    pub fn start(&self, arguments: &[&str]) -> Child {
+        Command::new(env!("CARGO_BIN_EXE_logltn"))
+            .args(arguments)
+            .current_dir(self.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts")
+    }
+
+    /// Waits until a program has written a file, or has ended.
+    #[track_caller]
+    pub fn await_file(&self, name: &str, child: &mut Child) {
+        let begun = Instant::now();
+        while !self.has(name) && child.try_wait().expect("a child").is_none() {
+            assert!(begun.elapsed() < Duration::from_secs(600), "no {name}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// Runs the program in this folder.
     pub fn run(&self, arguments: &[&str]) -> Run {
         run_in(self.path(), arguments)
@@ -211,6 +233,15 @@ pub fn run_with(dir: &Path, arguments: &[&str], input: Option<&[u8]>) -> Run {
         stdout: String::from_utf8(output.stdout).expect("UTF-8"),
         stderr: String::from_utf8(output.stderr).expect("UTF-8"),
     }
+}
+
+/// Sends a signal, such as `-INT`.
+#[cfg(unix)]
+#[track_caller]
+pub fn signal(child: &Child, name: &str) {
+    let mut kill = Command::new("kill");
+    let sent = kill.args([name, &child.id().to_string()]);
+    assert!(sent.status().expect("kill").success());
 }
 
 /// The root of the repository.

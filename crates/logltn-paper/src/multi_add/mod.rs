@@ -84,7 +84,7 @@ fn sums(images: usize, digits: usize) -> usize {
 }
 
 /// How many sums of so many digits make a batch: as many as have 64 images, but at least one.
-pub fn addition_batch(digits: usize) -> usize {
+fn addition_batch(digits: usize) -> usize {
     (BATCH_IMAGES / (2 * digits)).max(1)
 }
 
@@ -186,13 +186,6 @@ learning_rate = {{ linear = [0.002, 0] }}
 "#,
         addition_batch(digits)
     )
-}
-
-/// The manifest of the [theory](addition_theory) of adding numbers of so many digits, as `logltn reproduce multi-add`
-/// trains it. It names the theory `sums-N.ltn`, its table `sums-N.csv`, and the images `images.idx`.
-pub fn addition_manifest(digits: usize, epochs: u64) -> String {
-    let name = |end| format!("sums-{digits}.{end}");
-    manifest(&name("ltn"), "sums", &name("csv"), digits, epochs)
 }
 
 /// The manifest of a configuration.
