@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use logltn::theory::{SortId, TableId};
+use logltn::theory::{SortId, SymbolKind, TableId};
 use logltn::{
     Bindings, Code, ColumnData, Data, Diagnostic, Diagnostics, Engine, Plan, PlanOptions, Sampled,
-    Semantics, did_you_mean,
+    Semantics,
 };
 use rustc_hash::FxHashSet;
 
@@ -59,10 +59,7 @@ pub fn seen_in_steps(
     let mut found = Diagnostics::new();
     for (name, count) in samples {
         if theory.sort(name).is_none() {
-            let names = theory.sorts.iter().map(|s| s.name.as_str());
-            let what = format!("the theory has no sort `{name}`");
-            let error = Diagnostic::error(Code::UnknownSort, what);
-            found.push(error.maybe_help(did_you_mean(name, names)));
+            found.push(theory.unknown(SymbolKind::Sort, name));
         }
         if *count == 0 {
             let what = format!("a sample of sort `{name}` must have at least one individual");

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use logltn::theory::{ArgumentSort, ColumnSort, SortKind, TableId};
+use logltn::theory::{ArgumentSort, ColumnSort, SortKind, SymbolKind, TableId};
 use logltn::{
     Code, ColumnData, ConstantData, Data, Diagnostic, Diagnostics, FunctionData, Labels, Number,
     Output, Semantics, Theory, did_you_mean, memory,
@@ -140,16 +140,6 @@ fn wrong(found: &mut Diagnostics, code: Code, message: String) {
     found.push(Diagnostic::error(code, message));
 }
 
-fn no_such<'n>(
-    found: &mut Diagnostics,
-    (code, kind): (Code, &str),
-    name: &str,
-    known: impl IntoIterator<Item = &'n str>,
-) {
-    let error = Diagnostic::error(code, format!("the theory has no {kind} `{name}`"));
-    found.push(error.maybe_help(did_you_mean(name, known)));
-}
-
 fn check(found: &mut Diagnostics, set: Result<(), Diagnostics>) {
     if let Err(errors) = set {
         found.extend(errors);
@@ -200,8 +190,7 @@ impl Given {
         }
         for (name, columns) in &self.tables {
             let Some(id) = theory.table(name) else {
-                let known = theory.tables.iter().map(|t| t.name.as_str());
-                no_such(found, (Code::UnknownTable, "table"), name, known);
+                found.push(theory.unknown(SymbolKind::Table, name));
                 continue;
             };
             if self.streamed.contains(name) {
@@ -217,8 +206,7 @@ impl Given {
         for name in &self.batched {
             let known = theory.table(name);
             if known.is_none() {
-                let names = theory.tables.iter().map(|t| t.name.as_str());
-                no_such(found, (Code::UnknownTable, "table"), name, names);
+                found.push(theory.unknown(SymbolKind::Table, name));
             } else if self.streamed.contains(name) {
                 let what = format!(
                     "table `{name}` cannot both come with each call (`streamed`) and have some of its rows chosen (`batched`)"
@@ -239,8 +227,7 @@ impl Given {
             match theory.table(name) {
                 Some(_) => check(found, data.set_streamed(name)),
                 None => {
-                    let known = theory.tables.iter().map(|t| t.name.as_str());
-                    no_such(found, (Code::UnknownTable, "table"), name, known);
+                    found.push(theory.unknown(SymbolKind::Table, name));
                 }
             }
         }
@@ -362,8 +349,7 @@ impl Given {
         let mut outputs = vec![Output::sigmoid(); theory.predicates.len()];
         for (name, output) in &self.outputs {
             let Some(id) = theory.predicate(name) else {
-                let known = theory.predicates.iter().map(|p| p.name.as_str());
-                no_such(found, (Code::UnknownPredicate, "predicate"), name, known);
+                found.push(theory.unknown(SymbolKind::Predicate, name));
                 continue;
             };
             outputs[id.index()] = match output.as_str() {
@@ -456,8 +442,7 @@ fn set_constant(
     found: &mut Diagnostics,
 ) {
     let Some(at) = theory.constants.iter().find(|c| c.name == name) else {
-        let known = theory.constants.iter().map(|c| c.name.as_str());
-        return no_such(found, (Code::UnknownConstant, "constant"), name, known);
+        return found.push(theory.unknown(SymbolKind::Constant, name));
     };
     let sort = &theory[at.sort];
     let is = match constant {
@@ -493,8 +478,7 @@ fn set_function(
 ) -> PyResult<()> {
     let theory = data.theory();
     let Some(id) = theory.function(name) else {
-        let known = theory.functions.iter().map(|f| f.name.as_str());
-        no_such(found, (Code::UnknownFunction, "function"), name, known);
+        found.push(theory.unknown(SymbolKind::Function, name));
         return Ok(());
     };
     let declared = &theory[id];

@@ -3,8 +3,10 @@
 use std::hash::{Hash, Hasher};
 use std::ops::Index;
 
+use crate::diagnostic::{Code, Diagnostic};
 use crate::recursion::deep;
 use crate::source::{Source, Span};
+use crate::suggest::did_you_mean;
 pub use crate::syntax::{Comparison, Factor, Quantifier, Sign};
 
 macro_rules! ids {
@@ -39,6 +41,18 @@ ids! {
     DefinitionId,
     /// A [`Variable`] of one axiom.
     VarId
+}
+
+/// What a theory declares by name, and data are given for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // they are what they are called
+pub enum SymbolKind {
+    Sort,
+    Table,
+    Predicate,
+    Function,
+    Constant,
+    Param,
 }
 
 /// Sorts, symbols and axioms, checked. Made by [`Theory::parse`].
@@ -664,6 +678,40 @@ impl Theory {
         position(&self.definitions, |d| d.name() == name).map(DefinitionId)
     }
 
+    /// That there is nothing of this kind and name, and what may be meant.
+    pub fn unknown(&self, kind: SymbolKind, name: &str) -> Diagnostic {
+        let (code, what, known): (Code, &str, Vec<&str>) = match kind {
+            SymbolKind::Sort => (Code::UnknownSort, "sort", names(&self.sorts, |s| &s.name)),
+            SymbolKind::Table => (
+                Code::UnknownTable,
+                "table",
+                names(&self.tables, |t| &t.name),
+            ),
+            SymbolKind::Predicate => (
+                Code::UnknownPredicate,
+                "predicate",
+                names(&self.predicates, |p| &p.name),
+            ),
+            SymbolKind::Function => (
+                Code::UnknownFunction,
+                "function",
+                names(&self.functions, |f| &f.name),
+            ),
+            SymbolKind::Constant => (
+                Code::UnknownConstant,
+                "constant",
+                names(&self.constants, |c| &c.name),
+            ),
+            SymbolKind::Param => (
+                Code::UnknownParam,
+                "param",
+                names(&self.params, |p| &p.name),
+            ),
+        };
+        Diagnostic::error(code, format!("the theory has no {what} `{name}`"))
+            .maybe_help(did_you_mean(name, known))
+    }
+
     /// All formulas of the text with their variables: those of the axioms, then those of the definitions.
     pub fn formulas(&self) -> impl Iterator<Item = &Axiom> {
         let definitions = self.definitions.iter().map(|d| &d.body);
@@ -683,6 +731,10 @@ impl Theory {
             ColumnSort::Real => "Real",
         }
     }
+}
+
+fn names<T>(list: &[T], name: impl Fn(&T) -> &String) -> Vec<&str> {
+    list.iter().map(|one| name(one).as_str()).collect()
 }
 
 fn position<T>(list: &[T], found: impl FnMut(&T) -> bool) -> Option<u32> {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use logltn::theory::{ArgumentSort, PredicateId, SortKind};
+use logltn::theory::{ArgumentSort, PredicateId, SortKind, SymbolKind};
 use logltn::{Code, ColumnData, Diagnostics, did_you_mean};
 
 use super::Metric;
@@ -23,12 +23,8 @@ pub(super) fn predicate(
     metric: &Metric,
 ) -> Result<PredicateId, Diagnostics> {
     let theory = knowledge.theory();
-    let predicate = theory.predicate(&metric.of).ok_or_else(|| {
-        let names = theory.predicates.iter().map(|p| p.name.as_str());
-        let what = format!("the theory has no predicate `{}`", metric.of);
-        let error = metric.wrong(Code::UnknownPredicate, what);
-        error.maybe_help(did_you_mean(&metric.of, names))
-    })?;
+    let unknown = || (metric.place).mark(theory.unknown(SymbolKind::Predicate, &metric.of));
+    let predicate = theory.predicate(&metric.of).ok_or_else(unknown)?;
     let arguments = &theory[predicate].arguments;
     check_individuals(metric, arguments)?;
     if matches!(knowledge.predicates[predicate.index()], Ground::Host) {
@@ -132,10 +128,8 @@ pub(super) fn labels(
 ) -> Result<Tuples, Diagnostics> {
     let theory = knowledge.theory();
     let arguments = &theory[predicate].arguments;
-    let id = theory.sort(sort).ok_or_else(|| {
-        let what = format!("the theory has no sort `{sort}`");
-        metric.wrong(Code::UnknownSort, what)
-    })?;
+    let unknown = || metric.place.mark(theory.unknown(SymbolKind::Sort, sort));
+    let id = theory.sort(sort).ok_or_else(unknown)?;
     let [first, ArgumentSort::Sort(last)] = arguments[..] else {
         return Err(one_argument(metric, sort).into());
     };

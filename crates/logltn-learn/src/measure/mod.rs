@@ -6,7 +6,7 @@ mod check;
 mod ranks;
 mod row_check;
 
-use logltn::theory::{ArgumentSort, FunctionId};
+use logltn::theory::{ArgumentSort, FunctionId, SymbolKind};
 use logltn::{Code, ColumnData, Diagnostic, Diagnostics, FunctionData};
 
 use crate::knowledge::KnowledgeBase;
@@ -433,12 +433,8 @@ fn classes_or_truths(knowledge: &KnowledgeBase, metric: &Metric) -> Result<Answe
 
 fn values(knowledge: &KnowledgeBase, metric: &Metric) -> Result<Answer, Diagnostics> {
     let theory = knowledge.theory();
-    let place = (theory.functions.iter()).position(|function| function.name == metric.of);
-    let Some(place) = place else {
-        let what = format!("the theory has no function `{}`", metric.of);
-        return Err(metric.wrong(Code::UnknownFunction, what).into());
-    };
-    let function = FunctionId(place as u32);
+    let unknown = || (metric.place).mark(theory.unknown(SymbolKind::Function, &metric.of));
+    let function = theory.function(&metric.of).ok_or_else(unknown)?;
     let declared = &theory[function];
     if declared.result != ArgumentSort::Vector(1) {
         let what = format!(
@@ -449,7 +445,9 @@ fn values(knowledge: &KnowledgeBase, metric: &Metric) -> Result<Answer, Diagnost
         let help = format!("`function {}(…): Real`", metric.of);
         return Err(metric.wrong(Code::MetricDoesNotFit, what).help(help).into());
     }
-    if knowledge.functions[place].is_none() && knowledge.data.function(function).is_none() {
+    if knowledge.functions[function.index()].is_none()
+        && knowledge.data.function(function).is_none()
+    {
         let what = format!(
             "`{}` cannot be measured: its values come from host code",
             metric.of

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use logltn::theory::{ArgumentSort, PredicateId};
+use logltn::theory::{ArgumentSort, PredicateId, SymbolKind};
 use logltn::vector::Real;
 use logltn::{Code, ColumnData, Diagnostics, Output, OutputKind};
 use rayon::prelude::*;
@@ -280,10 +280,9 @@ fn table_columns<'k>(
     table: &str,
     places: &[usize],
 ) -> Result<Vec<&'k [u32]>, Diagnostics> {
-    let id = (knowledge.theory().table(table)).ok_or_else(|| {
-        let what = format!("the theory has no table `{table}`");
-        metric.wrong(Code::UnknownTable, what)
-    })?;
+    let theory = knowledge.theory();
+    let unknown = || metric.place.mark(theory.unknown(SymbolKind::Table, table));
+    let id = theory.table(table).ok_or_else(unknown)?;
     let wrong = || {
         let what = format!(
             "the rows of table `{table}` cannot be known answers of `{}`: its columns do not match the arguments",

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use logltn::theory::SymbolKind;
 use logltn::theory::TableId;
 use logltn::{Code, Data, Diagnostics, Engine, Output, OutputKind, Parameters, Plan, Semantics};
 use rustc_hash::FxHashMap;
@@ -32,10 +33,8 @@ impl RowCheck {
                 return Err(metric.wrong(Code::MetricDoesNotFit, what).into());
             }
         };
-        let id = theory.table(table).ok_or_else(|| {
-            let what = format!("the theory has no table `{table}`");
-            metric.wrong(Code::UnknownTable, what)
-        })?;
+        let unknown = || metric.place.mark(theory.unknown(SymbolKind::Table, table));
+        let id = theory.table(table).ok_or_else(unknown)?;
         // Only axioms that say something of each of its rows.
         let mut data: Data = knowledge.data.with_axioms(|axiom| {
             use logltn::theory::{Binding, FormulaKind, Quantifier};

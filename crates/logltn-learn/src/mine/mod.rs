@@ -31,8 +31,8 @@ mod graph;
 mod paths;
 mod text;
 
-use logltn::theory::{ProductPart, TableId};
-use logltn::{Code, Data, Diagnostic, Diagnostics, did_you_mean};
+use logltn::theory::{ProductPart, SymbolKind, TableId};
+use logltn::{Data, Diagnostics};
 
 use graph::Graph;
 
@@ -175,12 +175,7 @@ fn tables(data: &Data, how: &Mine) -> Result<Vec<TableId>, Diagnostics> {
         match theory.table(name) {
             Some(id) if !tables.contains(&id) => tables.push(id),
             Some(_) => {}
-            None => {
-                let names = theory.tables.iter().map(|t| t.name.as_str());
-                let what = format!("the theory has no table `{name}`");
-                let error = Diagnostic::error(Code::UnknownTable, what);
-                found.push(error.maybe_help(did_you_mean(name, names)));
-            }
+            None => found.push(theory.unknown(SymbolKind::Table, name)),
         }
     }
     match found.has_errors() {

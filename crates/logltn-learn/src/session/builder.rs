@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use logltn::theory::{ArgumentSort, SortId};
+use logltn::theory::{ArgumentSort, SortId, SymbolKind};
 use logltn::{
     Code, ColumnData, ConstantData, Data, Diagnostic, Diagnostics, FunctionData, Labels, Number,
-    Output, OutputKind, Semantics, Source, Theory, did_you_mean,
+    Output, OutputKind, Semantics, Source, Theory,
 };
 
 use super::Session;
@@ -391,17 +391,6 @@ impl Grounder {
         }
     }
 
-    fn unknown<'n>(
-        &mut self,
-        (code, kind): (Code, &str),
-        name: &str,
-        known: impl IntoIterator<Item = &'n str>,
-    ) {
-        let error = Diagnostic::error(code, format!("the theory has no {kind} `{name}`"));
-        let help = did_you_mean(name, known);
-        self.found.push(error.maybe_help(help));
-    }
-
     fn sorts(&mut self, sorts: Vec<(String, Individuals)>) {
         let distances = distances(self.knowledge.theory());
         let measured: BTreeSet<SortId> = distances.iter().flat_map(|d| d.sorts).collect();
@@ -498,12 +487,8 @@ impl Grounder {
     ) -> Option<(String, Box<dyn Grounding>)> {
         let theory = self.knowledge.data.theory();
         let Some(id) = theory.predicate(&name) else {
-            let known: Vec<String> = theory.predicates.iter().map(|p| p.name.clone()).collect();
-            self.unknown(
-                (Code::UnknownPredicate, "predicate"),
-                &name,
-                known.iter().map(String::as_str),
-            );
+            self.found
+                .push(theory.unknown(SymbolKind::Predicate, &name));
             return None;
         };
         let arity = theory[id].arguments.len();
@@ -535,21 +520,14 @@ impl Grounder {
     }
 
     fn function(&mut self, name: &str, behind: Behind) {
-        let functions = &self.knowledge.data.theory().functions;
-        match functions.iter().position(|f| f.name == name) {
-            Some(at) => {
-                let arity = functions[at].arguments.len();
+        let theory = self.knowledge.data.theory();
+        match theory.function(name) {
+            Some(id) => {
+                let arity = theory[id].arguments.len();
                 self.check_args(name, arity, &behind);
-                self.knowledge.functions[at] = Some(behind);
+                self.knowledge.functions[id.index()] = Some(behind);
             }
-            None => {
-                let known: Vec<String> = functions.iter().map(|f| f.name.clone()).collect();
-                self.unknown(
-                    (Code::UnknownFunction, "function"),
-                    name,
-                    known.iter().map(String::as_str),
-                );
-            }
+            None => self.found.push(theory.unknown(SymbolKind::Function, name)),
         }
     }
 

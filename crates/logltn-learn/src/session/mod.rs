@@ -15,10 +15,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use logltn::theory::{ArgumentSort, PredicateId, TableId};
+use logltn::theory::{ArgumentSort, PredicateId, SymbolKind, TableId};
 use logltn::{
     Code, Data, Diagnostic, Diagnostics, Engine, Output, Parameters, Plan, Request, Semantics,
-    Source, Span, did_you_mean,
+    Source, Span,
 };
 
 use crate::axioms::{self, AxiomNow};
@@ -342,15 +342,8 @@ impl Session {
 
     fn predicate(&self, name: &str) -> Result<PredicateId, Diagnostics> {
         let theory = self.knowledge.theory();
-        theory.predicate(name).ok_or_else(|| {
-            let names = theory.predicates.iter().map(|p| p.name.as_str());
-            Diagnostic::error(
-                Code::UnknownPredicate,
-                format!("the theory has no predicate `{name}`"),
-            )
-            .maybe_help(did_you_mean(name, names))
-            .into()
-        })
+        let unknown = || theory.unknown(SymbolKind::Predicate, name).into();
+        theory.predicate(name).ok_or_else(unknown)
     }
 
     /// From now on each step moves the parameters of this predicate's network twice, by the same gradient.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use logltn::theory::{SortId, TableId};
-use logltn::{Code, ColumnData, Diagnostic, Diagnostics, Engine, Precision, did_you_mean};
+use logltn::theory::{SortId, SymbolKind, TableId};
+use logltn::{ColumnData, Diagnostics, Engine, Precision};
 
 use super::Session;
 
@@ -73,22 +73,11 @@ impl Session {
         let theory = self.knowledge.theory();
         let mut streamed = self.streamed.clone();
         for (name, size) in sizes {
-            let sorts = theory.sorts.iter().map(|s| s.name.as_str());
-            let unknown = || unknown(Code::UnknownSort, "sort", name, did_you_mean(name, sorts));
-            let id = theory.sort(name).ok_or_else(unknown)?;
+            let id = (theory.sort(name)).ok_or_else(|| theory.unknown(SymbolKind::Sort, name))?;
             streamed.sizes.insert(id, *size);
         }
         for (name, columns) in rows {
-            let tables = theory.tables.iter().map(|t| t.name.as_str());
-            let unknown = || {
-                unknown(
-                    Code::UnknownTable,
-                    "table",
-                    name,
-                    did_you_mean(name, tables),
-                )
-            };
-            let id = theory.table(name).ok_or_else(unknown)?;
+            let id = (theory.table(name)).ok_or_else(|| theory.unknown(SymbolKind::Table, name))?;
             streamed.rows.insert(id, columns);
         }
         let mut phases = self.phases.iter_mut();
@@ -107,9 +96,4 @@ impl Session {
         self.optimise.cover(&mut self.model);
         Ok(())
     }
-}
-
-fn unknown(code: Code, kind: &str, name: &str, help: Option<String>) -> Diagnostics {
-    let message = format!("the theory has no {kind} `{name}`");
-    Diagnostic::error(code, message).maybe_help(help).into()
 }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use super::Data;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::source::Span;
-use crate::suggest::did_you_mean;
 use crate::theory::*;
 
 /// The values of a function, row-major over the tuples of its argument sorts: the last argument changes fastest.
@@ -50,10 +49,7 @@ impl Data {
     ) -> Result<(), Diagnostics> {
         let theory = self.theory();
         let Some(id) = theory.function(function) else {
-            let known = theory.functions.iter().map(|f| f.name.as_str());
-            let what = format!("the theory has no function `{function}`");
-            let error = Diagnostic::error(Code::UnknownFunction, what);
-            return Err(error.maybe_help(did_you_mean(function, known)).into());
+            return Err(theory.unknown(SymbolKind::Function, function).into());
         };
         let wrong = |code, what| Err(Diagnostics::from(Diagnostic::error(code, what)));
         if !theory[id]
@@ -118,8 +114,7 @@ impl Data {
     ) -> Result<Data, Diagnostics> {
         let mut theory = Theory::clone(self.theory());
         let Some(id) = theory.sort(sort) else {
-            let what = format!("the theory has no sort `{sort}`");
-            return Err(Diagnostic::error(Code::UnknownSort, what).into());
+            return Err(theory.unknown(SymbolKind::Sort, sort).into());
         };
         let function = Function::of_field(id, sort, field, Span::default());
         let name = function.name.clone();

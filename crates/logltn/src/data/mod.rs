@@ -13,7 +13,6 @@ use std::time::Duration;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::number::Number;
 use crate::source::Source;
-use crate::suggest::did_you_mean;
 use crate::theory::*;
 
 pub use function::FunctionData;
@@ -406,11 +405,8 @@ impl Data {
     }
 
     fn table_named(&self, table: &str) -> Result<TableId, Diagnostics> {
-        self.theory.table(table).ok_or_else(|| {
-            let known = self.theory.tables.iter().map(|t| t.name.as_str());
-            let help = did_you_mean(table, known);
-            unknown(Code::UnknownTable, "table", table, help)
-        })
+        let unknown = || self.theory.unknown(SymbolKind::Table, table).into();
+        self.theory.table(table).ok_or_else(unknown)
     }
 
     fn fill_table(&mut self, id: TableId, columns: Vec<ColumnData>) -> Result<(), Diagnostics> {
@@ -637,20 +633,14 @@ impl Data {
                 data.batched = true;
                 Ok(())
             }
-            None => Err(unknown(Code::UnknownTable, "table", table, None)),
+            None => Err(self.theory.unknown(SymbolKind::Table, table).into()),
         }
     }
 
     /// Sets a param.
     pub fn set_param(&mut self, param: &str, value: impl Into<Number>) -> Result<(), Diagnostics> {
         let Some(at) = self.theory.params.iter().position(|p| p.name == param) else {
-            let known = self.theory.params.iter().map(|p| p.name.as_str());
-            return Err(unknown(
-                Code::UnknownParam,
-                "param",
-                param,
-                did_you_mean(param, known),
-            ));
+            return Err(self.theory.unknown(SymbolKind::Param, param).into());
         };
         let value = value.into();
         if !value.to_f64().is_finite() {
@@ -667,13 +657,7 @@ impl Data {
     /// Says which individual a constant is.
     pub fn set_constant(&mut self, constant: &str, is: ConstantData) -> Result<(), Diagnostics> {
         let Some(at) = (self.theory.constants.iter()).position(|c| c.name == constant) else {
-            let known = self.theory.constants.iter().map(|c| c.name.as_str());
-            return Err(unknown(
-                Code::UnknownConstant,
-                "constant",
-                constant,
-                did_you_mean(constant, known),
-            ));
+            return Err(self.theory.unknown(SymbolKind::Constant, constant).into());
         };
         self.constants[at] = Some(is);
         Ok(())
@@ -877,15 +861,7 @@ impl Data {
                 format!("sort `{name}` is defined in the theory and takes no data"),
             )
             .into()),
-            None => {
-                let known = self.theory.sorts.iter().map(|s| s.name.as_str());
-                Err(unknown(
-                    Code::UnknownSort,
-                    "sort",
-                    name,
-                    did_you_mean(name, known),
-                ))
-            }
+            None => Err(self.theory.unknown(SymbolKind::Sort, name).into()),
         }
     }
 }
@@ -894,10 +870,4 @@ impl Data {
 pub fn euclidean(a: &[f64], b: &[f64]) -> f64 {
     let squares = a.iter().zip(b).map(|(x, y)| (x - y) * (x - y));
     squares.sum::<f64>().sqrt()
-}
-
-fn unknown(code: Code, kind: &str, name: &str, help: Option<String>) -> Diagnostics {
-    Diagnostic::error(code, format!("the theory has no {kind} `{name}`"))
-        .maybe_help(help)
-        .into()
 }
