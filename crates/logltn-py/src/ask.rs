@@ -121,7 +121,7 @@ fn asking(
     coming: Option<Bound<'_, Coming>>,
     fill_in: impl FnOnce(&About, &mut Engine<f64>) -> Result<(), Diagnostics> + Send,
 ) -> Result<(String, Diagnostics), Failure> {
-    let setting = setting(py, knowledge, coming.as_ref())?;
+    let setting = setting(py, knowledge.plan.data(), coming.as_ref())?;
     let ctrl_c = Arc::clone(&knowledge.process(py)?.ctrl_c);
     let (plan, recipe) = (&knowledge.plan, &knowledge.recipe);
     let (alpha, p, p_forall) = question.parameters;

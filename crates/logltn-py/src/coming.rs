@@ -3,8 +3,8 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use logltn::theory::{ColumnSort, SortId, SortKind, TableId};
-use logltn::{Code, ColumnData, Data, Diagnostic, Diagnostics, did_you_mean};
+use logltn::theory::{ColumnSort, SortId, SortKind, SymbolKind, TableId};
+use logltn::{Code, ColumnData, Data, Diagnostic, Diagnostics};
 use pyo3::buffer::PyBuffer;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -14,7 +14,6 @@ use pyo3::types::{PyDict, PyInt, PyString};
 use crate::dlpack::{Elements, Reader, Tensor};
 use crate::error::Failure;
 use crate::given::{Column, read_columns};
-use crate::knowledge_base::KnowledgeBase;
 
 /// What a call is about, apart from values.
 #[derive(Clone, Default, PartialEq)]
@@ -68,13 +67,12 @@ pub type Named<T> = Vec<(String, T)>;
 impl Coming {
     pub fn read(
         py: Python<'_>,
-        knowledge: &KnowledgeBase,
+        data: &Data,
         batch: Named<PyBuffer<i64>>,
         sorts: Named<usize>,
         tables: Named<Vec<Column>>,
         question: Option<&str>,
     ) -> Result<Coming, Failure> {
-        let data = knowledge.plan.data();
         let setting = read(py, data, batch, sorts, tables, question)?;
         Ok(Coming {
             setting: Arc::new(setting),
@@ -134,12 +132,12 @@ pub fn tensor(object: &Bound<'_, PyAny>) -> Option<Tensor> {
 /// knows more.
 pub fn in_a_hurry(
     py: Python<'_>,
-    knowledge: &KnowledgeBase,
+    data: &Data,
     batch: Option<&Bound<'_, PyAny>>,
     sorts: Option<&Bound<'_, PyAny>>,
     tables: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Option<Result<Coming, Failure>>> {
-    let theory = knowledge.plan.data().theory();
+    let theory = data.theory();
     let mut batches = Vec::new();
     if let Some(batch) = batch {
         let Ok(batch) = batch.cast_exact::<PyDict>() else {
@@ -205,9 +203,7 @@ pub fn in_a_hurry(
             read.push((name, columns));
         }
     }
-    Ok(Some(Coming::read(
-        py, knowledge, batches, sizes, read, None,
-    )))
+    Ok(Some(Coming::read(py, data, batches, sizes, read, None)))
 }
 
 fn is_tensor(py: Python<'_>, object: &Bound<'_, PyAny>) -> bool {
@@ -266,13 +262,12 @@ fn integers(py: Python<'_>, cells: &Bound<'_, PyAny>) -> PyResult<Option<(Column
 /// What comes with a call, or that nothing does.
 pub fn setting(
     py: Python<'_>,
-    knowledge: &KnowledgeBase,
+    data: &Data,
     coming: Option<&Bound<'_, Coming>>,
 ) -> Result<Arc<Setting>, Failure> {
     match coming {
         Some(coming) => Ok(Arc::clone(&coming.get().setting)),
         None => {
-            let data = knowledge.plan.data();
             let setting = read(py, data, Vec::new(), Vec::new(), Vec::new(), None)?;
             Ok(Arc::new(setting))
         }
@@ -291,14 +286,9 @@ fn read(
     let theory = data.theory();
     let mut found = Diagnostics::new();
     let mut setting = Setting::default();
-    let no_table = |name: &str| {
-        let known = theory.tables.iter().map(|t| t.name.as_str());
-        let message = format!("the theory has no table `{name}`");
-        Diagnostic::error(Code::UnknownTable, message).maybe_help(did_you_mean(name, known))
-    };
     for (name, rows) in &batch {
         let Some(id) = theory.table(name) else {
-            found.push(no_table(name));
+            found.push(theory.unknown(SymbolKind::Table, name));
             continue;
         };
         let Some(table) = data.table(id).filter(|t| t.batched) else {
@@ -325,12 +315,7 @@ fn read(
     }
     for (name, size) in &sorts {
         match theory.sort(name) {
-            None => {
-                let known = theory.sorts.iter().map(|s| s.name.as_str());
-                let message = format!("the theory has no sort `{name}`");
-                let help = did_you_mean(name, known);
-                found.push(Diagnostic::error(Code::UnknownSort, message).maybe_help(help));
-            }
+            None => found.push(theory.unknown(SymbolKind::Sort, name)),
             Some(id) if !data.streams_sort(id) => {
                 let message = format!("the size of sort `{name}` is known already");
                 let help = match theory[id].kind {
@@ -346,7 +331,7 @@ fn read(
     }
     for (name, columns) in &tables {
         let Some(id) = theory.table(name) else {
-            found.push(no_table(name));
+            found.push(theory.unknown(SymbolKind::Table, name));
             continue;
         };
         if !data.streams_table(id) {

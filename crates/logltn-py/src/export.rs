@@ -2,18 +2,18 @@
 //!
 //! A plan for more calls than one is exported once, with all its rows; a call then says which of them it is about.
 
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use logltn::{Diagnostics, Engine, Exported, ExportedArray, Plan, Precision as Real};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use rayon::ThreadPool;
 
 use crate::array::View;
-use crate::call::{Choice, Places, State, Value};
+use crate::call::{Choice, Places, Question, State, Value};
 use crate::coming::{Coming, Setting, setting};
-use crate::error::Failure;
-use crate::knowledge_base::{About, KnowledgeBase, Precision, target};
+use crate::error::{Failure, guarded};
+use crate::knowledge_base::{About, KeptPlan, KnowledgeBase, Precision, target};
 
 /// The name of an array's elements' type, and the array.
 pub type ExportedBytes<'py> = (&'static str, Bound<'py, PyBytes>);
@@ -39,45 +39,26 @@ pub type Chosen<'py> = (
     Vec<PlacesBytes<'py>>,
 );
 
-/// A plan for more calls than one. While it is kept, no other has its place.
-#[pyclass(frozen, eq, hash, module = "logltn._native")]
-pub struct KeptPlan(Arc<Plan>);
-
-impl KeptPlan {
-    pub fn of(plan: &Arc<Plan>) -> KeptPlan {
-        KeptPlan(Arc::clone(plan))
-    }
-}
-
-impl PartialEq for KeptPlan {
-    fn eq(&self, other: &KeptPlan) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Hash for KeptPlan {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        Arc::as_ptr(&self.0).hash(state);
-    }
-}
-
-pub fn plan<'py>(
-    knowledge: &KnowledgeBase,
+/// The plan as a header and arrays, with what comes with the call; and by request where its rows stand in arrays.
+#[pyfunction]
+pub fn export_plan<'py>(
     py: Python<'py>,
-    coming: Option<&Bound<'_, Coming>>,
+    knowledge: &KnowledgeBase,
+    coming: Option<Bound<'py, Coming>>,
     by_rows: bool,
-) -> Result<ExportedPlan<'py>, Failure> {
-    let setting = setting(py, knowledge, coming)?;
-    let (exported, places): (Exported, Vec<Places>) =
-        knowledge.with(py, move |state| match state {
-            Precision::Single(s) => whole(s, &setting, by_rows),
-            Precision::Double(s) => whole(s, &setting, by_rows),
+) -> PyResult<ExportedPlan<'py>> {
+    guarded(py, || {
+        let setting = setting(py, knowledge.plan.data(), coming.as_ref())?;
+        let (exported, places) = knowledge.with(py, move |state| match state {
+            Precision::Single(s) => with_rows(s, &setting, by_rows),
+            Precision::Double(s) => with_rows(s, &setting, by_rows),
         })?;
-    let (header, arrays) = written(py, &exported);
-    Ok((header, arrays, standing(py, places)))
+        let (header, arrays) = written(py, &exported);
+        Ok((header, arrays, standing(py, places)))
+    })
 }
 
-fn whole<T: Real>(
+fn with_rows<T: Real>(
     state: &mut State<T>,
     setting: &Arc<Setting>,
     by_rows: bool,
@@ -86,32 +67,41 @@ fn whole<T: Real>(
     Ok((state.engine().export()?, state.places()))
 }
 
-pub fn kept<'py>(
-    knowledge: &KnowledgeBase,
+/// A plan for more calls than one, with all its rows.
+#[pyfunction]
+pub fn export_kept<'py>(
     py: Python<'py>,
+    knowledge: &KnowledgeBase,
     plan: &KeptPlan,
-) -> Result<(String, Vec<ExportedBytes<'py>>), Failure> {
-    let pool = &knowledge.process(py)?.pool;
-    let exported = knowledge.with(py, |state| match state {
-        Precision::Single(_) => {
-            let engine: Engine<f32> = knowledge.recipe.engine(Arc::clone(&plan.0), pool)?;
-            engine.export()
-        }
-        Precision::Double(_) => {
-            let engine: Engine<f64> = knowledge.recipe.engine(Arc::clone(&plan.0), pool)?;
-            engine.export()
-        }
-    })?;
-    Ok(written(py, &exported))
+) -> PyResult<(String, Vec<ExportedBytes<'py>>)> {
+    fn exported<T: Real>(
+        knowledge: &KnowledgeBase,
+        plan: &KeptPlan,
+        pool: &Arc<ThreadPool>,
+    ) -> Result<Exported, Diagnostics> {
+        let engine: Engine<T> = knowledge.recipe.engine(Arc::clone(&plan.0), pool)?;
+        engine.export()
+    }
+    guarded(py, || {
+        let pool = &knowledge.process(py)?.pool;
+        let exported = knowledge.with(py, |state| match state {
+            Precision::Single(_) => exported::<f32>(knowledge, plan, pool),
+            Precision::Double(_) => exported::<f64>(knowledge, plan, pool),
+        })?;
+        Ok(written(py, &exported))
+    })
 }
 
+/// What a call chooses of a plan for more calls than one: the plan, the components whose rows it chooses, the codes of rows of
+/// requests, and where these stand in arrays. None if there is no such plan.
+#[pyfunction]
 pub fn choose<'py>(
-    knowledge: &KnowledgeBase,
     py: Python<'py>,
-    about: Option<&About<'_>>,
+    knowledge: &KnowledgeBase,
+    about: Option<About<'py>>,
     by_rows: bool,
-) -> Result<Option<Chosen<'py>>, Failure> {
-    let found = on(knowledge, py, about, by_rows, &Choosing)?;
+) -> PyResult<Option<Chosen<'py>>> {
+    let found = guarded(py, || on(knowledge, py, about.as_ref(), by_rows, &Choosing))?;
     Ok(found.map(|(plan, batch, places)| {
         let int32 = |list: &[u32]| bytes(py, list, |v| v.to_ne_bytes());
         let components = batch.components.iter();
@@ -129,14 +119,17 @@ pub fn choose<'py>(
     }))
 }
 
+/// Raises what is wrong with values of these shapes: predicate (or request), kind, shape.
+#[pyfunction]
 pub fn check_shapes(
-    knowledge: &KnowledgeBase,
     py: Python<'_>,
+    knowledge: &KnowledgeBase,
     values: Vec<(usize, u8, Vec<usize>)>,
-    about: Option<&About<'_>>,
-) -> Result<(), Failure> {
+    about: Option<About<'_>>,
+) -> PyResult<()> {
     let by_rows = (values.iter()).any(|(which, kind, _)| knowledge.by_rows(*which, *kind));
-    on(knowledge, py, about, by_rows, &Checking(values))
+    let checking = Checking(values);
+    guarded(py, || on(knowledge, py, about.as_ref(), by_rows, &checking))
 }
 
 /// What is done with the state of a call.
@@ -182,27 +175,28 @@ fn on<D: StateWork>(
     py: Python<'_>,
     about: Option<&About<'_>>,
     by_rows: bool,
-    deed: &D,
+    work: &D,
 ) -> Result<D::Found, Failure> {
     fn run<T: Real, D: StateWork>(
         state: &mut State<T>,
-        about: &Result<Arc<crate::coming::Setting>, &crate::call::Question>,
+        about: &Result<Arc<Setting>, &Question>,
         engine: impl FnOnce(&Arc<Plan>) -> Result<Engine<T>, Diagnostics>,
         by_rows: bool,
-        deed: &D,
+        work: &D,
     ) -> Result<D::Found, Diagnostics> {
         match about {
             Ok(setting) => {
                 state.set(setting, by_rows)?;
-                deed.run(state, state.choice(setting))
+                work.run(state, state.choice(setting))
             }
-            Err(question) => state.asked(question, engine, |state, choice| deed.run(state, choice)),
+            Err(question) => state.asked(question, engine, |state, choice| work.run(state, choice)),
         }
     }
+    let data = knowledge.plan.data();
     let about = match about {
         Some(About::Asked(asked)) => Err(&asked.get().question),
-        Some(About::Coming(coming)) => Ok(setting(py, knowledge, Some(coming))?),
-        None => Ok(setting(py, knowledge, None)?),
+        Some(About::Coming(coming)) => Ok(setting(py, data, Some(coming))?),
+        None => Ok(setting(py, data, None)?),
     };
     let pool = &knowledge.process(py)?.pool;
     let recipe = &knowledge.recipe;
@@ -212,14 +206,14 @@ fn on<D: StateWork>(
             &about,
             |p| recipe.engine(Arc::clone(p), pool),
             by_rows,
-            deed,
+            work,
         ),
         Precision::Double(s) => run(
             s,
             &about,
             |p| recipe.engine(Arc::clone(p), pool),
             by_rows,
-            deed,
+            work,
         ),
     })
 }

@@ -1,6 +1,7 @@
 //! A knowledge base, as Python sees it: one call at a time, without the interpreter's lock, and in a child process too.
 
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,13 +24,11 @@ use crate::check;
 use crate::coming::{Coming, Named, Setting, in_a_hurry, setting};
 use crate::ctrl_c::CtrlC;
 use crate::error::{Failure, Problem, guarded, panicked, take_problems, warn};
-use crate::export::{self, Chosen, ExportedBytes, ExportedPlan, KeptPlan};
 use crate::given::{Column, Given};
 use crate::pool::pool;
 use crate::prepared::Prepared;
 use crate::theory::Theory;
 use crate::turn::Turn;
-use crate::worlds::Kept;
 
 /// A plan and the engine that runs it.
 #[pyclass(frozen, module = "logltn._native")]
@@ -92,7 +91,15 @@ pub struct Process {
     turn: Turn,
     state: Mutex<States>,
     /// Engines of laws, those used last at the end.
-    pub laws: Mutex<Vec<Kept>>,
+    pub laws: Mutex<Vec<LawEngine>>,
+}
+
+/// An engine of laws, with what it was made for.
+pub struct LawEngine {
+    pub laws: Vec<String>,
+    pub setting: Arc<Setting>,
+    /// None without laws.
+    pub state: Option<State<f64>>,
 }
 
 impl Process {
@@ -147,6 +154,22 @@ impl States {
     }
 }
 
+/// A plan for more calls than one. While it is kept, no other has its place.
+#[pyclass(frozen, eq, hash, module = "logltn._native")]
+pub struct KeptPlan(pub Arc<Plan>);
+
+impl PartialEq for KeptPlan {
+    fn eq(&self, other: &KeptPlan) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Hash for KeptPlan {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.0).hash(state);
+    }
+}
+
 /// What networks were asked.
 #[pyclass(frozen, module = "logltn._native")]
 pub struct Asked {
@@ -158,7 +181,7 @@ impl Asked {
     /// The plan, if it is one for more calls than this one.
     #[getter]
     fn plan(&self) -> Option<KeptPlan> {
-        self.question.plan().map(KeptPlan::of)
+        (self.question.plan()).map(|plan| KeptPlan(Arc::clone(plan)))
     }
 }
 
@@ -343,7 +366,14 @@ impl KnowledgeBase {
         question: Option<String>,
     ) -> PyResult<Coming> {
         guarded(py, || {
-            Coming::read(py, self, batch, sorts, tables, question.as_deref())
+            Coming::read(
+                py,
+                self.plan.data(),
+                batch,
+                sorts,
+                tables,
+                question.as_deref(),
+            )
         })
     }
 
@@ -357,7 +387,14 @@ impl KnowledgeBase {
         tables: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Option<Coming>> {
         guarded(py, || {
-            in_a_hurry(py, self, batch.as_ref(), sorts.as_ref(), tables.as_ref())?.transpose()
+            in_a_hurry(
+                py,
+                self.plan.data(),
+                batch.as_ref(),
+                sorts.as_ref(),
+                tables.as_ref(),
+            )?
+            .transpose()
         })
     }
 
@@ -369,7 +406,7 @@ impl KnowledgeBase {
         coming: Option<Bound<'py, Coming>>,
     ) -> PyResult<(Bound<'py, PyByteArray>, usize)> {
         guarded(py, || {
-            let setting = setting(py, self, coming.as_ref())?;
+            let setting = setting(py, self.plan.data(), coming.as_ref())?;
             let id = PredicateId(predicate as u32);
             let by_rows = self.by_rows(predicate, 1);
             let (rows, arity) = self.with(py, move |state| match state {
@@ -391,7 +428,7 @@ impl KnowledgeBase {
         by_rows: bool,
     ) -> PyResult<(Asked, Vec<AskedFor<'py>>, Vec<f64>)> {
         guarded(py, || {
-            let setting = setting(py, self, coming.as_ref())?;
+            let setting = setting(py, self.plan.data(), coming.as_ref())?;
             fn ask<T: Real>(
                 state: &mut State<T>,
                 setting: &Arc<Setting>,
@@ -407,48 +444,6 @@ impl KnowledgeBase {
                 Precision::Double(s) => ask(s, &setting, by_rows),
             })?;
             Ok((Asked { question }, self.asked_for(py, &rows)?, numbers))
-        })
-    }
-
-    /// The plan as a header and arrays, with what comes with the call; and by request where its rows is in arrays.
-    fn export_plan<'py>(
-        &self,
-        py: Python<'py>,
-        coming: Option<Bound<'py, Coming>>,
-        by_rows: bool,
-    ) -> PyResult<ExportedPlan<'py>> {
-        guarded(py, || export::plan(self, py, coming.as_ref(), by_rows))
-    }
-
-    /// What a call chooses of a plan for more calls than one: the plan, the components whose rows it chooses, the codes of rows of
-    /// requests, and where these stand in arrays. None if there is no such plan.
-    fn choose<'py>(
-        &self,
-        py: Python<'py>,
-        about: Option<About<'py>>,
-        by_rows: bool,
-    ) -> PyResult<Option<Chosen<'py>>> {
-        guarded(py, || export::choose(self, py, about.as_ref(), by_rows))
-    }
-
-    /// A plan for more calls than one, with all its rows.
-    fn export_kept<'py>(
-        &self,
-        py: Python<'py>,
-        plan: &KeptPlan,
-    ) -> PyResult<(String, Vec<ExportedBytes<'py>>)> {
-        guarded(py, || export::kept(self, py, plan))
-    }
-
-    /// Raises what is wrong with values of these shapes: predicate (or request), kind, shape.
-    fn check_shapes(
-        &self,
-        py: Python<'_>,
-        values: Vec<(usize, u8, Vec<usize>)>,
-        about: Option<About<'_>>,
-    ) -> PyResult<()> {
-        guarded(py, || {
-            export::check_shapes(self, py, values, about.as_ref())
         })
     }
 
@@ -498,9 +493,9 @@ impl KnowledgeBase {
             let of = match &coming {
                 Some(About::Asked(asked)) => Of::Question(&asked.get().question),
                 Some(About::Coming(coming)) => {
-                    Of::Setting(setting(py, self, Some(coming))?, by_rows)
+                    Of::Setting(setting(py, self.plan.data(), Some(coming))?, by_rows)
                 }
-                None => Of::Setting(setting(py, self, None)?, by_rows),
+                None => Of::Setting(setting(py, self.plan.data(), None)?, by_rows),
             };
             let process = self.process(py)?;
             let pool = &process.pool;

@@ -38,9 +38,9 @@ mod _native {
     #[pymodule_export]
     use super::error::{did_you_mean, raise_problems, warn_of};
     #[pymodule_export]
-    use super::export::KeptPlan;
+    use super::export::{check_shapes, choose, export_kept, export_plan};
     #[pymodule_export]
-    use super::knowledge_base::{Asked, Evaluated, KnowledgeBase};
+    use super::knowledge_base::{Asked, Evaluated, KeptPlan, KnowledgeBase};
     #[pymodule_export]
     use super::run::load_run;
     #[pymodule_export]

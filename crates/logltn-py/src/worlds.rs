@@ -16,7 +16,7 @@ use crate::call::{Gradient, State, Target, Value, Work};
 use crate::coming::{Coming, Setting, setting};
 use crate::ctrl_c::CtrlC;
 use crate::error::guarded;
-use crate::knowledge_base::{GivenValue, KnowledgeBase, Precision, given_values};
+use crate::knowledge_base::{GivenValue, KnowledgeBase, LawEngine, Precision, given_values};
 
 /// What is asked.
 #[derive(FromPyObject)]
@@ -34,14 +34,6 @@ pub struct AboutWorlds {
     /// What the marginals are multiplied by before they are added up, part by part.
     #[pyo3(item)]
     along: Option<Vec<Vec<f64>>>,
-}
-
-/// An engine of laws, with what it was made for.
-pub struct Kept {
-    laws: Vec<String>,
-    setting: Arc<Setting>,
-    /// None without laws.
-    state: Option<State<f64>>,
 }
 
 /// How many are kept: a batch of training, the last one of an epoch, and those of an evaluation.
@@ -68,7 +60,7 @@ pub fn worlds<'py>(
 ) -> PyResult<(f64, Vec<Part<'py>>)> {
     guarded(py, || {
         let given = given_values(&values);
-        let setting = setting(py, knowledge, coming.as_ref())?;
+        let setting = setting(py, knowledge.plan.data(), coming.as_ref())?;
         let process = knowledge.process(py)?;
         let ctrl_c = Arc::clone(&process.ctrl_c);
         let laws = match &question.laws {
@@ -98,7 +90,7 @@ pub fn worlds<'py>(
                             Some(state_of(plan, &about, &ctrl_c)?)
                         }
                     };
-                    Kept {
+                    LawEngine {
                         laws: laws.clone(),
                         setting: Arc::clone(&setting),
                         state,
@@ -142,7 +134,7 @@ pub fn log_probability(
 ) -> PyResult<f64> {
     guarded(py, || {
         let given = given_values(&values);
-        let setting = setting(py, knowledge, coming.as_ref())?;
+        let setting = setting(py, knowledge.plan.data(), coming.as_ref())?;
         let ctrl_c = Arc::clone(&knowledge.process(py)?.ctrl_c);
         let truth = knowledge.with(py, move |precision| {
             let about = asked_about(knowledge, precision, &setting, &at_rows(&given))?;

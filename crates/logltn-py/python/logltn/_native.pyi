@@ -23,6 +23,22 @@ def ask(
 def asked(
     knowledge: KnowledgeBase, question: dict[str, Any], coming: Coming | None
 ) -> tuple[list[tuple[int, list[Any], bytes, int, int]], list[float]]: ...
+def export_plan(
+    knowledge: KnowledgeBase, coming: Coming | None, by_rows: bool
+) -> tuple[str, list[tuple[str, bytes]], list[tuple[int, bytes | None, bytes | None, bytes | None]]]: ...
+def choose(
+    knowledge: KnowledgeBase, about: Coming | Asked | None, by_rows: bool
+) -> (
+    tuple[
+        KeptPlan,
+        list[tuple[int, bytes, bytes]],
+        list[bytes | None],
+        list[tuple[int, bytes | None, bytes | None, bytes | None]],
+    ]
+    | None
+): ...
+def export_kept(knowledge: KnowledgeBase, plan: KeptPlan) -> tuple[str, list[tuple[str, bytes]]]: ...
+def check_shapes(knowledge: KnowledgeBase, values: list[tuple[int, int, list[int]]], about: Coming | Asked | None) -> None: ...
 def worlds(
     knowledge: KnowledgeBase,
     question: dict[str, Any],
@@ -114,22 +130,6 @@ class KnowledgeBase:
     def check(self, parameters: tuple[float, float, float] | None) -> str: ...
     def numbers(self) -> list[float]: ...
     def rows(self, predicate: int, coming: Coming | None) -> tuple[bytearray, int]: ...
-    def export_plan(
-        self, coming: Coming | None, by_rows: bool
-    ) -> tuple[str, list[tuple[str, bytes]], list[tuple[int, bytes | None, bytes | None, bytes | None]]]: ...
-    def choose(
-        self, about: Coming | Asked | None, by_rows: bool
-    ) -> (
-        tuple[
-            KeptPlan,
-            list[tuple[int, bytes, bytes]],
-            list[bytes | None],
-            list[tuple[int, bytes | None, bytes | None, bytes | None]],
-        ]
-        | None
-    ): ...
-    def export_kept(self, plan: KeptPlan) -> tuple[str, list[tuple[str, bytes]]]: ...
-    def check_shapes(self, values: list[tuple[int, int, list[int]]], about: Coming | Asked | None) -> None: ...
     def requests(
         self, coming: Coming | None, by_rows: bool
     ) -> tuple[Asked, list[tuple[int, list[Any], bytes, int, int]], list[float]]: ...

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from . import _native
+
 VERSION = 2
 
 
@@ -37,19 +39,19 @@ class ChosenRows:
 
 
 def exported(native: Any, coming: Any, by_rows: bool = True) -> ExportedPlan:
-    header, arrays, places = native.export_plan(coming, by_rows)
+    header, arrays, places = _native.export_plan(native, coming, by_rows)
     return _read(header, arrays, [tuple(map(_int64, own[1:3])) for own in places], [own[0] for own in places])
 
 
 def kept(native: Any, plan: Any) -> ExportedPlan:
     """A plan for more calls than one, with all its rows."""
-    header, arrays = native.export_kept(plan)
+    header, arrays = _native.export_kept(native, plan)
     return _read(header, arrays, [], [])
 
 
 def chosen(native: Any, about: Any, by_rows: bool) -> tuple[Any, ChosenRows] | None:
     """The plan of which a call chooses rows, and what it chooses; none if the plan is that of the call alone."""
-    found = native.choose(about, by_rows)
+    found = _native.choose(native, about, by_rows)
     if found is None:
         return None
     plan, components, codes, places = found

@@ -151,14 +151,15 @@ class Backend:
         native, which, about = call.native, call.which, call.coming
         device = engine.device
         tensors, extras = [t.to(device) for t in tensors[: len(which)]], tensors[len(which) :]
-        given = (("alpha", call.alpha), ("p", call.p), ("p_forall", call.p_forall))
-        parameters = tuple(_parameter(n, x, device, engine.dtype) for n, x in given)
+        scalars = (("alpha", call.alpha), ("p", call.p), ("p_forall", call.p_forall))
+        parameters = tuple(_parameter(n, x, device, engine.dtype) for n, x in scalars)
         engine.history.calls += 1
         if call.weights is not None:
             engine = engine.weighing(call.weights)
         shapes = tuple((place, kind, tuple(t.shape)) for (place, kind), t in zip(which, tensors))
         if shapes not in engine.fitting:
-            native.check_shapes([(place, kind, list(shape)) for place, kind, shape in shapes], native_about(about))
+            given = [(place, kind, list(shape)) for place, kind, shape in shapes]
+            _native.check_shapes(native, given, native_about(about))
             engine.fitting.add(shapes)
         if check:
             self._look(native, which, tensors, native_about(about))
