@@ -44,24 +44,6 @@ fn the_readme_has_at_most_700_words() {
     assert!(words <= 700, "{words}");
 }
 
-/// Circles that are left: a plan holds its compiled events, and the parts of Python's knowledge base know the whole.
-const CIRCLES: [(&str, &[&str]); 2] = [
-    ("logltn", &["engine", "plan"]),
-    (
-        "logltn-py",
-        &[
-            "array",
-            "ask",
-            "call",
-            "coming",
-            "export",
-            "knowledge_base",
-            "prepared",
-            "worlds",
-        ],
-    ),
-];
-
 /// The modules of a crate can be read from the bottom up: none of them uses, by way of others, itself.
 #[test]
 fn modules_form_no_cycles() {
@@ -69,16 +51,7 @@ fn modules_form_no_cycles() {
         .expect("crates")
         .flatten()
     {
-        let mut uses = uses_among_modules(&krate.path().join("src"));
-        for (_, circle) in CIRCLES
-            .iter()
-            .filter(|(name, _)| krate.file_name() == *name)
-        {
-            for module in *circle {
-                let used = uses.get_mut(*module).expect("a module");
-                used.retain(|other| !circle.contains(&other.as_str()));
-            }
-        }
+        let uses = uses_among_modules(&krate.path().join("src"));
         // What is used by nothing that is left goes first; what remains at the end goes in circles.
         let mut left: BTreeSet<&String> = uses.keys().collect();
         while let Some(top) = left

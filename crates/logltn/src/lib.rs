@@ -106,9 +106,9 @@ pub use data::{ColumnData, ConstantData, Data, FunctionData, TableData, euclidea
 #[doc(hidden)]
 pub use engine::Fusing;
 pub use engine::{
-    Answer, Answers, AxiomValue, BlamedLiteral, Bound, EXPORT_VERSION, Engine, Evaluation,
-    EventSize, Exchange, Explanation, Exported, ExportedArray, ExportedBatch, Gathered, InPlace,
-    Individual, NUMBERS_PER_PART, Precision, Request, Rule, Violation, Wanted, Witness, World,
+    Answer, Answers, AxiomValue, EXPORT_VERSION, Engine, Evaluation, Exchange, Explanation,
+    Exported, ExportedArray, ExportedBatch, Gathered, InPlace, NUMBERS_PER_PART, Precision,
+    Request, Rule, Violation, Wanted, Witness,
 };
 pub use format::format;
 
@@ -125,7 +125,8 @@ pub use operators::{Aggregator, And, Implies, Loss, Not, Or, Space};
 pub use output::{Output, OutputKind};
 pub use parameters::{AxiomParameters, ParameterError, Parameters};
 pub use plan::{
-    ArgumentShape, Pass, Plan, PlanOptions, PlannedAxiom, PlannedDefinition, Ranked, Rewrite,
+    ArgumentShape, BlamedLiteral, Bound, EventSize, Individual, Pass, Plan, PlanOptions,
+    PlannedAxiom, PlannedDefinition, Ranked, Rewrite, World,
 };
 pub use polarity::Polarity;
 pub use resolve::{Declared, Labels};

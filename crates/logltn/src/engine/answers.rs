@@ -1,11 +1,11 @@
 //! The answers to a question.
 
-use super::individual::Bound;
 use super::rank::Order;
 use super::{Engine, Precision};
 use crate::diagnostic::Diagnostics;
 use crate::guard::{Scope, TableIndexes};
 use crate::parameters::Parameters;
+use crate::plan::individual::Bound;
 
 /// What a question was answered.
 #[derive(Clone, Debug, PartialEq)]

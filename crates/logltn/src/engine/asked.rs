@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
-use super::active::Active;
-use super::lane::{Block, BlockPlaces, Blocks};
 use super::strata::Layer;
 use crate::plan::Plan;
+use crate::plan::active::Active;
+use crate::plan::blocks::{Block, BlockPlaces, Blocks};
 use crate::plan::physical::{Physical, Place};
 use crate::plan::program::NodeKind;
 

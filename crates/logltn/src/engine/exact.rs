@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use super::in_place::{Lent, numbers};
 use super::rank::{Order, Ranks};
-use super::{Engine, Events, Precision, Wanted, World};
+use super::{Engine, Precision, Wanted};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::engine::events::{Along, Found};
 use crate::operators::Settings;
 use crate::parameters::Parameters;
+use crate::plan::World;
+use crate::plan::events::Events;
+use crate::plan::events::{Along, Found};
 use crate::vector::Real;
 
 impl<T: Precision> Engine<T> {

@@ -4,7 +4,6 @@
 use std::fmt::Write;
 
 use super::Engine;
-use super::events::ExportedEvents;
 use crate::data::FunctionData;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::operators::{
@@ -14,6 +13,7 @@ use crate::output::OutputKind;
 use crate::parameters::AxiomParameters;
 use crate::plan::Plan;
 use crate::plan::applied::{Applied, Tree, Values};
+use crate::plan::events::ExportedEvents;
 use crate::plan::physical::{Add, Level, Lookup, Node, Physical, Place};
 use crate::plan::program::{
     Elimination, EliminationInput, MapValues, NO_LIST, NodeKind, ResolveTable,

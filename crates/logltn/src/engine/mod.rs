@@ -4,20 +4,16 @@
 //! its derivatives in its own tables; the tables are added in the order of the lanes. So the result is
 //! the same to the last bit on any number of threads.
 
-mod active;
 mod answers;
 mod asked;
 mod clause;
 mod contract;
 mod eliminate;
-mod events;
 mod exact;
 mod explain;
 mod export;
 mod gather;
 mod in_place;
-mod individual;
-mod lane;
 mod literals;
 mod merge;
 mod over_axioms;
@@ -40,6 +36,8 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::operators::Settings;
 use crate::output::OutputKind;
 use crate::parameters::{AxiomParameters, Parameters};
+use crate::plan::active::Active;
+use crate::plan::events::Events;
 use crate::plan::physical::{Node, Physical};
 use crate::plan::program::NodeKind;
 use crate::plan::strata::StratumPlan;
@@ -48,20 +46,15 @@ use crate::source::Span;
 use crate::theory::{PredicateId, SortId, TableId};
 use crate::vector::Real;
 
-use active::Active;
 pub use answers::{Answer, Answers};
 use asked::Asked;
 pub use clause::Fusing;
 use clause::{Exponentials, Sums, Tables};
-pub use events::EventSize;
-pub use events::World;
-pub(crate) use events::{EventLister, Events, ListedEvent};
-pub use explain::{BlamedLiteral, Explanation, Violation, Witness};
+pub use explain::{Explanation, Violation, Witness};
 pub use export::{EXPORT_VERSION, Exported, ExportedArray, ExportedBatch};
 pub use gather::Gathered;
 pub use in_place::InPlace;
 use in_place::{Lent, numbers};
-pub use individual::{Bound, Individual};
 use literals::Literals;
 use merge::{add_up, find_attaining_lanes, merge, root_is_forall, root_is_quantifier};
 use over_axioms::OverAxioms;

@@ -2,9 +2,7 @@
 //! while it is still in cache. A quantifier inside is visited again for its derivatives, block by
 //! block, unless its one block is still there; nothing is stored per binding.
 
-use super::active::Active;
 use super::eliminate;
-use super::lane::{BlockPlaces, Blocks, Cursor};
 use super::literals::Literals;
 use super::stop::Stop;
 use super::strata::Layer;
@@ -14,6 +12,8 @@ use crate::operators::{
     Members, Negation, Settings, Slopes, Space, State,
 };
 use crate::plan::Plan;
+use crate::plan::active::Active;
+use crate::plan::blocks::{BlockPlaces, Blocks, Cursor};
 use crate::plan::physical::{LevelComponent, MOST_LITERALS, Node, Physical, Place};
 use crate::plan::program::NodeKind;
 use crate::recursion::deep;

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::lane::{BlockPlaces, Spaced};
+use crate::plan::blocks::{BlockPlaces, Spaced};
 use crate::vector::{Real, Task, run_task};
 
 /// Sums by place, all 0 outside a range.

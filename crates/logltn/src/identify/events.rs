@@ -7,7 +7,7 @@ use super::support::{self, check_columns, places, taken};
 use super::{Identify, Support, SupportKind, too_hard};
 use crate::circuit::{Proposition, Shape};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::engine::{EventLister, ListedEvent};
+use crate::plan::events::{EventLister, ListedEvent};
 use crate::plan::program::NodeKind;
 use crate::plan::{ArgumentShape, Plan, PlanOptions, Ranked};
 use crate::recursion::deep;

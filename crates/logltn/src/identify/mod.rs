@@ -16,9 +16,9 @@ use std::time::Instant;
 
 use crate::data::Data;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, did_you_mean};
-use crate::engine::Individual;
 use crate::natural::Natural;
 use crate::output::{Output, OutputKind};
+use crate::plan::Individual;
 use crate::theory::{ArgumentSort, PredicateId, SortId, Theory};
 
 use constraints::{Constraints, MOST_CLASSES, Set};

@@ -5,8 +5,9 @@ use rustc_hash::FxHashSet;
 use super::Support;
 use super::events::Asked;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, did_you_mean};
-use crate::engine::{Bound, ListedEvent};
+use crate::plan::Bound;
 use crate::plan::Plan;
+use crate::plan::events::ListedEvent;
 
 /// Supports of axioms that do not exist.
 pub(super) fn check_names(plan: &Plan, supports: &[Support]) -> Result<(), Diagnostics> {

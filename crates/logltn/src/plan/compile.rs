@@ -19,10 +19,10 @@ use super::stream;
 use super::{Plan, PlanOptions, PlannedAxiom, Ranked, Rewrite};
 use crate::data::Data;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::engine::Events;
 use crate::guard::{Scope, TableIndexes};
 use crate::memory;
 use crate::output::{Output, OutputKind};
+use crate::plan::events::Events;
 use crate::semantics::Semantics;
 use crate::theory::*;
 

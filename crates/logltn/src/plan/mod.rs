@@ -1,13 +1,17 @@
 //! The plan: a theory, its data and a semantics, compiled to programs for the engine.
 
 mod account;
+pub(crate) mod active;
 pub(crate) mod applied;
+pub(crate) mod blocks;
 mod compile;
 mod cost;
 mod distances;
 mod eliminate;
+pub(crate) mod events;
 mod functions;
 mod ground;
+pub(crate) mod individual;
 mod laws;
 mod lower;
 mod narrow;
@@ -27,7 +31,6 @@ use std::sync::Arc;
 
 use crate::data::Data;
 use crate::diagnostic::Diagnostics;
-use crate::engine::{EventSize, Events};
 use crate::memory;
 use crate::output::Output;
 use crate::semantics::Semantics;
@@ -35,7 +38,11 @@ use crate::source::Span;
 use crate::theory::{Axiom, FormulaKind, PredicateId, Query};
 
 use compile::{Problem, compile};
+pub use events::EventSize;
+use events::Events;
+pub use events::World;
 pub(crate) use ground::{KeyIds, Leaf, codes, strides};
+pub use individual::{BlamedLiteral, Bound, Individual};
 use passes::Forms;
 pub use passes::Pass;
 use physical::Physical;

@@ -4,10 +4,11 @@ use rustc_hash::FxHashSet;
 
 use super::look::{Look, Place, bind, order};
 use super::tree::{Literal, Quantifier, Tree, TreeKind};
-use super::{BlamedLiteral, Looked, Violation, Witness};
-use crate::engine::individual::{Bound, Individual};
+use super::{Looked, Violation, Witness};
 use crate::guard::Cell;
 use crate::plan::ArgumentShape;
+use crate::plan::individual::BlamedLiteral;
+use crate::plan::individual::{Bound, Individual};
 use crate::plan::normal::Normal;
 use crate::recursion::deep;
 use crate::source::Span;

@@ -11,15 +11,15 @@ mod opened;
 mod sum_product;
 mod tree;
 
-use super::individual::Bound;
 use super::rank::{Order, Ranks};
-use super::{Engine, Events, Precision};
+use super::{Engine, Precision};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::guard::{Cell, Scope, TableIndexes};
 use crate::parameters::Parameters;
+use crate::plan::events::Events;
+use crate::plan::individual::BlamedLiteral;
+use crate::plan::individual::Bound;
 use crate::plan::program::MOST_CODES;
-use crate::source::Span;
-use crate::theory::{PredicateId, SortId};
 
 use look::Look;
 use opened::Opened;
@@ -51,24 +51,6 @@ pub struct Violation {
     pub literals: Vec<BlamedLiteral>,
     /// The witness of each `exists`, from the outside in.
     pub witnesses: Vec<Witness>,
-}
-
-/// An atom or a directly negated atom.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BlamedLiteral {
-    /// As it is written, with individuals in the place of variables.
-    pub text: String,
-    /// Its truth: a log in the log semantics.
-    pub truth: f64,
-    /// The derivative of the binding's truth by the literal's.
-    pub blame: f64,
-    /// Its predicate; none if it is a definition's.
-    pub predicate: Option<PredicateId>,
-    /// The individuals that it is about, in the order of its arguments: what a function given by data says, what one that
-    /// is learnt is applied to. A learnable constant comes after those of its sort.
-    pub individuals: Vec<(SortId, u32)>,
-    /// Where it is in the theory, the first time.
-    pub span: Span,
 }
 
 /// The truest binding of an `exists`.

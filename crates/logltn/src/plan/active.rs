@@ -4,7 +4,7 @@
 //! Everything is kept in buffers that are filled again for each batch, so that after the first one
 //! no memory is asked for.
 
-use super::lane::Blocks;
+use super::blocks::Blocks;
 use crate::plan::Plan;
 use crate::plan::physical::{LevelComponent, Physical};
 use crate::plan::program::*;
@@ -12,7 +12,7 @@ use crate::theory::TableId;
 
 /// The numbering of a request's rows.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Numbering {
+pub(crate) struct Numbering {
     /// Sorted, each once; empty if the request is complete, where a row's number is its code.
     pub codes: Vec<u64>,
     complete: bool,
@@ -133,7 +133,7 @@ impl Numbering {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct ActiveComponent {
+pub(crate) struct ActiveComponent {
     pub offsets: Vec<u32>,
     /// The tuples that take part, by place in the component's list; all of them if not batched.
     pub chosen: Vec<u32>,
@@ -171,7 +171,7 @@ impl ByRow {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Active {
+pub(crate) struct Active {
     pub components: Vec<ActiveComponent>,
     /// What each map adds per tuple that takes part. A wide map has its values in `wide`.
     pub maps: Vec<Vec<u32>>,

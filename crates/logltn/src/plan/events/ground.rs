@@ -2,8 +2,8 @@
 
 use super::variables::Variables;
 use crate::circuit::Proposition;
-use crate::engine::active::Active;
 use crate::plan::Plan;
+use crate::plan::active::Active;
 use crate::plan::physical::{Physical, Place};
 use crate::plan::program::{MOST_CODES, NodeKind, ResolveTable};
 use crate::recursion::deep;

@@ -11,7 +11,7 @@ use crate::plan::program::ResolveTable;
 
 /// One level's bindings.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Block {
+pub(crate) struct Block {
     pub len: usize,
     pub segments: Vec<Segment>,
     /// Tells this filling of the block from others.
@@ -27,7 +27,7 @@ pub(super) struct Block {
 }
 
 /// The places of a block's bindings in a table.
-pub(super) enum BlockPlaces<'a> {
+pub(crate) enum BlockPlaces<'a> {
     Listed(&'a [u32]),
     /// Evenly spaced in each of some runs.
     Spaced(Spaced<'a>),
@@ -35,7 +35,7 @@ pub(super) enum BlockPlaces<'a> {
 
 /// Runs of evenly spaced places.
 #[derive(Clone, Copy)]
-pub(super) struct Spaced<'a> {
+pub(crate) struct Spaced<'a> {
     pub stride: u32,
     /// By run: where it ends in the block, and its first place.
     pub ends: &'a [u32],
@@ -95,7 +95,7 @@ impl Block {
 
 /// Where a quantifier is in its product of components.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cursor {
+pub(crate) struct Cursor {
     parent: usize,
     parents: usize,
     started: bool,
@@ -137,7 +137,7 @@ impl Cursor {
 
 /// The blocks of all levels of a program.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Blocks {
+pub(crate) struct Blocks {
     blocks: Vec<Block>,
     cursors: Vec<Cursor>,
     stamps: u64,

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::guard::{Cell, Scope};
 use crate::plan::program::{Digit, DigitOf, MOST_CODES, Ranking};
+use crate::source::Span;
 use crate::theory::*;
 
 /// What a variable is bound to, as it is written: by its name if it has one, otherwise by its number.
@@ -51,7 +52,7 @@ pub struct Bound {
 }
 
 impl Bound {
-    pub(super) fn new(scope: &Scope, variable: VarId, cell: Cell) -> Bound {
+    pub(crate) fn new(scope: &Scope, variable: VarId, cell: Cell) -> Bound {
         let Variable { name, sort, .. } = &scope.variables[variable.index()];
         let (to, individual) = match (cell, *sort) {
             (Cell::Individual(index), ColumnSort::Sort(sort)) => {
@@ -70,15 +71,33 @@ impl Bound {
     }
 
     /// What some variables are bound to.
-    pub(super) fn all(scope: &Scope, variables: &[VarId], env: &[Cell]) -> Vec<Bound> {
+    pub(crate) fn all(scope: &Scope, variables: &[VarId], env: &[Cell]) -> Vec<Bound> {
         let bound = |&v: &VarId| Bound::new(scope, v, env[v.index()]);
         variables.iter().map(bound).collect()
     }
 }
 
+/// An atom or a directly negated atom.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BlamedLiteral {
+    /// As it is written, with individuals in the place of variables.
+    pub text: String,
+    /// Its truth: a log in the log semantics.
+    pub truth: f64,
+    /// The derivative of the binding's truth by the literal's.
+    pub blame: f64,
+    /// Its predicate; none if it is a definition's.
+    pub predicate: Option<PredicateId>,
+    /// The individuals that it is about, in the order of its arguments: what a function given by data says, what one that
+    /// is learnt is applied to. A learnable constant comes after those of its sort.
+    pub individuals: Vec<(SortId, u32)>,
+    /// Where it stands in the theory, the first time.
+    pub span: Span,
+}
+
 impl Ranking {
     /// Binds the variables of a binding that is given by its numbers.
-    pub(super) fn bind(&self, scope: &Scope, codes: &[u64; MOST_CODES], env: &mut [Cell]) {
+    pub(crate) fn bind(&self, scope: &Scope, codes: &[u64; MOST_CODES], env: &mut [Cell]) {
         for Digit {
             of,
             code,
@@ -97,7 +116,7 @@ impl Ranking {
     }
 
     /// The variables that are bound, in order.
-    pub(super) fn variables(&self) -> Vec<VarId> {
+    pub(crate) fn variables(&self) -> Vec<VarId> {
         let variables = self.digits.iter().flat_map(|digit| match &digit.of {
             DigitOf::Variable(v) => std::slice::from_ref(v),
             DigitOf::Row(_, variables) => variables,

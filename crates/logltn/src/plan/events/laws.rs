@@ -8,10 +8,10 @@ use super::variables::Variables;
 use super::{Limits, too_hard, too_large};
 use crate::circuit::{Budget, Implications, Proposition, Root, Shape, TooHard, is_satisfiable};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::engine::active::Active;
-use crate::engine::individual::Bound;
 use crate::guard::{Scope, TableIndexes};
 use crate::plan::Plan;
+use crate::plan::active::Active;
+use crate::plan::individual::Bound;
 use crate::plan::program::MOST_CODES;
 
 /// A ground law.

@@ -22,10 +22,10 @@ use rustc_hash::FxHashMap;
 
 use crate::circuit::{Budget, Proposition, TooHard};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::engine::active::Active;
 use crate::memory;
 use crate::output::OutputKind;
 use crate::plan::Plan;
+use crate::plan::active::Active;
 use crate::plan::program::MOST_CODES;
 
 pub(crate) use export::ExportedEvents;
@@ -144,10 +144,7 @@ impl Events {
             slot_count: 0,
             work: Work::default(),
         };
-        let keep = plan.axioms.iter().zip(&plan.programs);
-        let keep = keep
-            .map(|(_, program)| program.form.is_some())
-            .collect::<Vec<_>>();
+        let keep: Vec<bool> = plan.programs.iter().map(|p| p.form.is_some()).collect();
         events.observe(plan, &Active::new(plan), &keep)?;
         Ok(events)
     }
@@ -162,11 +159,7 @@ impl Events {
     }
 
     /// Takes the observations that are active, and the laws as they are.
-    pub(in crate::engine) fn choose(
-        &mut self,
-        plan: &Plan,
-        active: &Active,
-    ) -> Result<(), Diagnostics> {
+    pub(crate) fn choose(&mut self, plan: &Plan, active: &Active) -> Result<(), Diagnostics> {
         self.observe(plan, active, &vec![false; plan.axioms.len()])
     }
 
@@ -344,6 +337,7 @@ impl Events {
                 .iter()
                 .for_each(|e| is_used[e.var as usize] = true);
         }
+        // Those who explain an event ask about all of its literals, also where it hangs on none of them.
         let kept = self.axioms.iter().flatten();
         for event in kept.filter_map(|observation| observation.event.as_ref()) {
             event.each_variable(&mut |v| is_used[v as usize] = true);
@@ -351,15 +345,6 @@ impl Events {
         for component in &self.given {
             let names = &self.laws.components[*component as usize].names;
             names.iter().for_each(|v| is_used[*v as usize] = true);
-        }
-        // Those who explain an event ask about all of its literals, also where it hangs on none of them.
-        for event in self
-            .axioms
-            .iter()
-            .flatten()
-            .filter_map(|o| o.event.as_ref())
-        {
-            event.each_variable(&mut |v| is_used[v as usize] = true);
         }
         self.rows.clear();
         self.rows.resize(plan.requests.len(), Vec::new());

@@ -5,11 +5,11 @@ use super::variables::{Atom, Variables};
 use super::{Limits, too_large};
 use crate::circuit::{Budget, Proposition};
 use crate::diagnostic::Diagnostics;
-use crate::engine::active::Active;
-use crate::engine::individual::Bound;
 use crate::guard::{Scope, TableIndexes};
 use crate::memory;
 use crate::plan::Plan;
+use crate::plan::active::Active;
+use crate::plan::individual::Bound;
 
 /// Goes through the events of a plan that was made without compiling them.
 pub(crate) struct EventLister<'p> {

@@ -2,8 +2,8 @@
 
 use super::{Events, Observation};
 use crate::circuit::{Lanes, Proposition, Weights};
-use crate::engine::BlamedLiteral;
-use crate::engine::individual::Individual;
+use crate::plan::individual::BlamedLiteral;
+use crate::plan::individual::Individual;
 use crate::plan::program::MOST_CODES;
 use crate::plan::{ArgumentShape, Plan};
 use crate::recursion::deep;
