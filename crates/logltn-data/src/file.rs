@@ -2,13 +2,14 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
 use logltn_diagnostics::{Code, Diagnostic, Diagnostics, nearest};
 use logltn_memory as memory;
 
+use super::kept::{self, Known};
 use super::problems::fatal;
 use super::stored::{MAPPED_FROM, Mapped};
 
@@ -66,8 +67,15 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Diagnostics> {
     memory::doing(format!("reading {}", path.display()));
     let length = fs::metadata(path).map_or(0, |file| file.len());
     ask(length.into(), || format!("reading {}", path.display()))?;
+    if let Some(bytes) = kept::bytes(path) {
+        return Ok(bytes.to_vec());
+    }
+    let before = kept::State::of(path);
     match fs::read(path) {
-        Ok(bytes) => Ok(bytes),
+        Ok(bytes) => {
+            kept::keep(path, before, &bytes);
+            Ok(bytes)
+        }
         Err(error) => fatal(explain(path, &error)),
     }
 }
@@ -110,6 +118,35 @@ pub fn open_file(path: &Path) -> io::Result<File> {
         Some(other) => {
             let what = format!("expected a file, found {other}");
             Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+        }
+    }
+}
+
+/// The first line of a file, or as many bytes of it.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn first_line(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    match kept::bytes(path) {
+        Some(bytes) => bytes.take(most).read_until(b'\n', &mut line)?,
+        None => BufReader::new(open_file(path)?.take(most)).read_until(b'\n', &mut line)?,
+    };
+    Ok(line)
+}
+
+/// How many bytes a file has, and their CRC-32.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn checksum(path: &Path) -> io::Result<(u64, u32)> {
+    match kept::known(path) {
+        Some(Known::Bytes(bytes)) => Ok((bytes.len() as u64, kept::crc(&bytes))),
+        Some(Known::Checksum(sum)) => Ok((fs::metadata(path)?.len(), sum)),
+        None => {
+            let mut file = flate2::CrcReader::new(open_file(path)?);
+            let bytes = io::copy(&mut file, &mut io::sink())?;
+            Ok((bytes, file.crc().sum()))
         }
     }
 }

@@ -1,11 +1,11 @@
 //! The index of a data frame, which ends up as the first column of its CSV file and looks like any other number.
 
-use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use logltn_diagnostics::{Code, Diagnostic};
 
 use super::array::{Array, Values};
+use super::file::first_line;
 use super::problems::shown;
 use super::records::Records;
 
@@ -111,9 +111,7 @@ fn no_header(path: &Path, names: &[String]) -> Option<Diagnostic> {
 
 /// The cells of the first line.
 fn header(path: &Path) -> Option<Vec<String>> {
-    let mut line = Vec::new();
-    let file = super::file::open_file(path).ok()?.take(LONGEST_HEADER);
-    BufReader::new(file).read_until(b'\n', &mut line).ok()?;
+    let line = first_line(path, LONGEST_HEADER).ok()?;
     let records = Records::parse(&line, "").ok()?;
     let cells = (0..records.width(0)).map(|c| records.cell(0, c).to_string());
     Some(cells.collect())

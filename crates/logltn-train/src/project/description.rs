@@ -1,13 +1,13 @@
 //! The groundings of the symbols of a project, in words, and whether it is what weights were learnt for.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use logltn::theory::SortId;
 use logltn::{Code, Diagnostic, Diagnostics};
-use logltn_data::{CsvFile, open_file};
+use logltn_data::{CsvFile, first_line};
 use logltn_learn::same_model;
 
 use super::Project;
@@ -128,9 +128,7 @@ pub(super) fn columns(path: &Path, chosen: &Chosen) -> io::Result<Option<Vec<Str
     if !name.to_lowercase().ends_with(".csv") {
         return Ok(None);
     }
-    let mut line = Vec::new();
-    let mut start = BufReader::new(open_file(path)?.take(LONGEST));
-    start.read_until(b'\n', &mut line)?;
+    let line = first_line(path, LONGEST)?;
     let Ok(header) = CsvFile::parse(&line, &name) else {
         return Ok(None);
     };

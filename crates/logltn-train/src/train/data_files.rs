@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use flate2::CrcReader;
 use logltn::{Code, Diagnostic, Diagnostics};
 
 use super::resolved::seen_from;
@@ -104,9 +103,8 @@ fn fingerprints_of(
 
 /// A checksum that sees every slip; nobody need fear forgers here.
 fn fingerprint(path: &Path) -> io::Result<String> {
-    let mut file = CrcReader::new(logltn_data::open_file(path)?);
-    let bytes = io::copy(&mut file, &mut io::sink())?;
-    Ok(format!("{bytes} bytes, CRC-32 {:08x}", file.crc().sum()))
+    let (bytes, sum) = logltn_data::checksum(path)?;
+    Ok(format!("{bytes} bytes, CRC-32 {sum:08x}"))
 }
 
 /// Compares the files of a run's beginning with those of now.
