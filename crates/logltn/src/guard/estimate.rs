@@ -3,9 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::evaluate::{Cell, GuardError, Scope, integer};
-use super::join::{Join, Step};
-use super::table_index::cell_code;
+use super::evaluate::{Cell, GuardError, Scope};
+use super::join::{Choices, Join, Step};
 use crate::diagnostic::{Code, Diagnostic, early};
 use crate::source::Span;
 use crate::theory::{Guard, Theory};
@@ -133,80 +132,6 @@ impl Join<'_> {
         for step in &self.steps {
             let before = scope.indexes.tried.get();
             let chosen = match step {
-                Step::Loop {
-                    id, size, within, ..
-                } => {
-                    let range = self.possible(*id, *size, within, env);
-                    let first = range.start;
-                    walk.choose(range.len())
-                        .map(|i| env[id.index()] = Cell::Individual(first + i as u32))
-                }
-                Step::LoopRows(table, variables, rows) => walk
-                    .choose(*rows as usize)
-                    .map(|row| scope.bind_row(env, *table, variables, row)),
-                Step::FindRows {
-                    table,
-                    variables,
-                    ways,
-                } => {
-                    let rows = self.find_rows(ways, env)?;
-                    walk.choose(rows.len())
-                        .map(|i| scope.bind_row(env, *table, variables, rows[i] as usize))
-                }
-                Step::Assign(id, term) => {
-                    env[id.index()] = Cell::Individual(scope.individual(term, env));
-                    Some(())
-                }
-                Step::Solve(id, linear) => {
-                    let value = linear.solve(scope, env, *id);
-                    let index = value.and_then(|value| scope.index_of_integer(*id, value));
-                    index.map(|index| env[id.index()] = Cell::Individual(index))
-                }
-                Step::Compute(id, value) => {
-                    let value = integer(scope.number(value, env)?);
-                    let index = value.and_then(|value| scope.index_of_integer(*id, value));
-                    index.map(|index| env[id.index()] = Cell::Individual(index))
-                }
-                Step::Member {
-                    table,
-                    index,
-                    key,
-                    binds,
-                } => {
-                    let rows = self.look_up(index, key, env)?;
-                    let Some(data) = scope.data.table(*table) else {
-                        return Ok(false);
-                    };
-                    walk.choose(rows.len()).and_then(|i| {
-                        for &(column, id) in binds {
-                            let code = cell_code(&data.columns[column], rows[i] as usize);
-                            let sort = scope.theory()[*table].columns[column].sort;
-                            let index = scope.index_from_cell(id, sort, code)?;
-                            env[id.index()] = Cell::Individual(index);
-                        }
-                        Some(())
-                    })
-                }
-                Step::LookUp { id, index, key } => {
-                    let code = scope.value_code(*key, env)?;
-                    let found = index.get(&code).map_or(&[][..], Vec::as_slice);
-                    walk.choose(found.len())
-                        .map(|i| env[id.index()] = Cell::Individual(found[i]))
-                }
-                Step::Near {
-                    id,
-                    index,
-                    from,
-                    among,
-                    distance,
-                } => {
-                    let distance = scope.number(distance, env)?.to_f64();
-                    let own = among.then(|| scope.individual(from, env));
-                    let found = (scope.features_of(from, env))
-                        .map_or(Vec::new(), |point| index.candidates(own, point, distance));
-                    walk.choose(found.len())
-                        .map(|i| env[id.index()] = Cell::Individual(found[i]))
-                }
                 Step::Exists { join, .. } => {
                     walk.repeats = true;
                     join.walk_down(env, walk)?.then_some(())
@@ -234,6 +159,13 @@ impl Join<'_> {
                         holds => holds?.then_some(()),
                     }
                 }
+                step => self.choices(step, env)?.and_then(|choices| {
+                    let nth = match choices {
+                        Choices::One(..) => 0,
+                        _ => walk.choose(choices.len())?,
+                    };
+                    choices.bind(nth, scope, env).then_some(())
+                }),
             };
             if chosen.is_none() {
                 return Ok(false);

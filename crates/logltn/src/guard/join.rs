@@ -97,6 +97,83 @@ impl Step<'_> {
     }
 }
 
+/// What a step has to choose from.
+pub(super) enum Choices<'s> {
+    /// A variable is this individual, or there is none.
+    One(VarId, Option<u32>),
+    /// A variable is any of these.
+    Individuals(VarId, Listed<'s>),
+    /// Variables are the cells of any of these rows.
+    Rows(TableId, &'s [VarId], Listed<'s>),
+    /// The same for some of its columns.
+    Cells(TableId, &'s [(usize, VarId)], &'s [u32]),
+}
+
+/// Individuals or rows.
+pub(super) enum Listed<'s> {
+    Range(Range<u32>),
+    These(Cow<'s, [u32]>),
+}
+
+impl Listed<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Listed::Range(range) => range.len(),
+            Listed::These(list) => list.len(),
+        }
+    }
+
+    #[inline(always)]
+    fn at(&self, nth: usize) -> u32 {
+        match self {
+            Listed::Range(range) => range.start + nth as u32,
+            Listed::These(list) => list[nth],
+        }
+    }
+}
+
+impl Choices<'_> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Choices::One(_, individual) => usize::from(individual.is_some()),
+            Choices::Individuals(_, listed) | Choices::Rows(_, _, listed) => listed.len(),
+            Choices::Cells(_, _, rows) => rows.len(),
+        }
+    }
+
+    /// Binds variables as one of them says; false if their sorts have no such individual.
+    #[inline(always)]
+    pub fn bind(&self, nth: usize, scope: &Scope, env: &mut [Cell]) -> bool {
+        match self {
+            Choices::One(id, individual) => match individual {
+                Some(individual) => env[id.index()] = Cell::Individual(*individual),
+                None => return false,
+            },
+            Choices::Individuals(id, listed) => {
+                env[id.index()] = Cell::Individual(listed.at(nth));
+            }
+            Choices::Rows(table, variables, listed) => {
+                scope.bind_row(env, *table, variables, listed.at(nth) as usize);
+            }
+            Choices::Cells(table, binds, rows) => {
+                let Some(data) = scope.data.table(*table) else {
+                    return false;
+                };
+                for &(column, id) in *binds {
+                    let code = cell_code(&data.columns[column], rows[nth] as usize);
+                    let sort = scope.theory()[*table].columns[column].sort;
+                    match scope.index_from_cell(id, sort, code) {
+                        Some(index) => env[id.index()] = Cell::Individual(index),
+                        None => return false,
+                    }
+                }
+            }
+        }
+        true
+    }
+}
+
 /// Rows of a table by what is known of some cells.
 pub(super) struct LookUpRows<'a> {
     index: Arc<RowsByKey>,
@@ -270,111 +347,22 @@ impl<'a> Join<'a> {
         if tried.is_multiple_of(LOOKS_UP) && scope.is_to_stop() {
             return Err(GuardError::Stopped);
         }
+        if let Some(choices) = self.choices(step, env)? {
+            for nth in 0..choices.len() {
+                if !choices.bind(nth, scope, env) {
+                    continue;
+                }
+                let row = match &choices {
+                    Choices::Rows(_, _, listed) => listed.at(nth),
+                    _ => row,
+                };
+                if !self.step(at + 1, env, row, visit)? {
+                    return Ok(false);
+                }
+            }
+            return Ok(true);
+        }
         match step {
-            Step::Loop {
-                id, size, within, ..
-            } => {
-                for index in self.possible(*id, *size, within, env) {
-                    env[id.index()] = Cell::Individual(index);
-                    if !self.step(at + 1, env, row, visit)? {
-                        return Ok(false);
-                    }
-                }
-            }
-            Step::LoopRows(table, variables, rows) => {
-                for row in 0..*rows {
-                    scope.bind_row(env, *table, variables, row as usize);
-                    if !self.step(at + 1, env, row, visit)? {
-                        return Ok(false);
-                    }
-                }
-            }
-            Step::FindRows {
-                table,
-                variables,
-                ways,
-            } => {
-                for &row in self.find_rows(ways, env)?.iter() {
-                    scope.bind_row(env, *table, variables, row as usize);
-                    if !self.step(at + 1, env, row, visit)? {
-                        return Ok(false);
-                    }
-                }
-            }
-            Step::Assign(id, term) => {
-                env[id.index()] = Cell::Individual(scope.individual(term, env));
-                return self.step(at + 1, env, row, visit);
-            }
-            Step::Solve(id, linear) => {
-                if let Some(value) = linear.solve(scope, env, *id)
-                    && let Some(index) = scope.index_of_integer(*id, value)
-                {
-                    env[id.index()] = Cell::Individual(index);
-                    return self.step(at + 1, env, row, visit);
-                }
-            }
-            Step::Compute(id, value) => {
-                if let Some(value) = integer(scope.number(value, env)?)
-                    && let Some(index) = scope.index_of_integer(*id, value)
-                {
-                    env[id.index()] = Cell::Individual(index);
-                    return self.step(at + 1, env, row, visit);
-                }
-            }
-            Step::Member {
-                table,
-                index,
-                key,
-                binds,
-            } => {
-                let Some(data) = scope.data.table(*table) else {
-                    return Ok(true);
-                };
-                'rows: for &found in self.look_up(index, key, env)? {
-                    for &(column, id) in binds {
-                        let code = cell_code(&data.columns[column], found as usize);
-                        let sort = scope.theory()[*table].columns[column].sort;
-                        match scope.index_from_cell(id, sort, code) {
-                            Some(index) => env[id.index()] = Cell::Individual(index),
-                            None => continue 'rows,
-                        }
-                    }
-                    if !self.step(at + 1, env, row, visit)? {
-                        return Ok(false);
-                    }
-                }
-            }
-            Step::LookUp { id, index, key } => {
-                let code = scope.value_code(*key, env)?;
-                for &individual in index.get(&code).map_or(&[][..], Vec::as_slice) {
-                    env[id.index()] = Cell::Individual(individual);
-                    if !self.step(at + 1, env, row, visit)? {
-                        return Ok(false);
-                    }
-                }
-            }
-            Step::Near {
-                id,
-                index,
-                from,
-                among,
-                distance,
-            } => {
-                let distance = scope.number(distance, env)?.to_f64();
-                let candidates = match scope.features_of(from, env) {
-                    Some(point) => {
-                        let own = among.then(|| scope.individual(from, env));
-                        index.candidates(own, point, distance)
-                    }
-                    None => return Ok(true),
-                };
-                for candidate in candidates {
-                    env[id.index()] = Cell::Individual(candidate);
-                    if !self.step(at + 1, env, row, visit)? {
-                        return Ok(false);
-                    }
-                }
-            }
             Step::Exists { binds, join, span } => {
                 let mut found = Distinct::new(binds.len());
                 let mut full = false;
@@ -420,8 +408,69 @@ impl<'a> Join<'a> {
                     return self.step(at + 1, env, row, visit);
                 }
             }
+            _ => {}
         }
         Ok(true)
+    }
+
+    /// What a step binds variables to; none if it has other joins, or a condition, to go by.
+    #[inline(always)]
+    pub(super) fn choices<'s>(
+        &'s self,
+        step: &'s Step<'a>,
+        env: &mut Vec<Cell>,
+    ) -> Result<Option<Choices<'s>>, GuardError> {
+        let scope = &self.scope;
+        let solved = |id: VarId, value: Option<i64>| {
+            Choices::One(
+                id,
+                value.and_then(|value| scope.index_of_integer(id, value)),
+            )
+        };
+        let these = |list: &'s [u32]| Listed::These(Cow::Borrowed(list));
+        Ok(Some(match step {
+            Step::Loop {
+                id, size, within, ..
+            } => {
+                let possible = self.possible(*id, *size, within, env);
+                Choices::Individuals(*id, Listed::Range(possible))
+            }
+            Step::LoopRows(table, variables, rows) => {
+                Choices::Rows(*table, variables, Listed::Range(0..*rows))
+            }
+            Step::FindRows {
+                table,
+                variables,
+                ways,
+            } => Choices::Rows(*table, variables, Listed::These(self.find_rows(ways, env)?)),
+            Step::Assign(id, term) => Choices::One(*id, Some(scope.individual(term, env))),
+            Step::Solve(id, linear) => solved(*id, linear.solve(scope, env, *id)),
+            Step::Compute(id, value) => solved(*id, integer(scope.number(value, env)?)),
+            Step::Member {
+                table,
+                index,
+                key,
+                binds,
+            } => Choices::Cells(*table, binds, self.look_up(index, key, env)?),
+            Step::LookUp { id, index, key } => {
+                let found = index.get(&scope.value_code(*key, env)?);
+                Choices::Individuals(*id, these(found.map_or(&[], Vec::as_slice)))
+            }
+            Step::Near {
+                id,
+                index,
+                from,
+                among,
+                distance,
+            } => {
+                let distance = scope.number(distance, env)?.to_f64();
+                let own = among.then(|| scope.individual(from, env));
+                let found = (scope.features_of(from, env))
+                    .map_or(Vec::new(), |point| index.candidates(own, point, distance));
+                Choices::Individuals(*id, Listed::These(Cow::Owned(found)))
+            }
+            Step::Exists { .. } | Step::Either(_) | Step::Check(_) => return Ok(None),
+        }))
     }
 
     /// Whether none of these alternatives holds, so that what is bound was not found by them.
