@@ -54,11 +54,6 @@ impl Theory {
         circles
     }
 
-    /// Whether a definition uses itself, by way of others or not.
-    pub fn is_recursive(&self, definition: DefinitionId) -> bool {
-        self.definitions_under(vec![&self[definition].body.formula])[definition.index()]
-    }
-
     /// An axiom with the formulas of definitions in the place of their uses. Uses of definitions that use themselves stay as
     /// they are.
     ///
@@ -101,19 +96,8 @@ impl Theory {
         {
             *formula = self.formula_of_use(*definition, arguments, variables);
         }
-        deep(|| match &mut formula.kind {
-            FormulaKind::Atom { .. } | FormulaKind::Use { .. } => {}
-            FormulaKind::Not(inner) | FormulaKind::Quantified { body: inner, .. } => {
-                self.write_out(inner, variables, wanted);
-            }
-            FormulaKind::And(members) | FormulaKind::Or(members) => {
-                (members.iter_mut()).for_each(|m| self.write_out(m, variables, wanted));
-            }
-            FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => {
-                self.write_out(a, variables, wanted);
-                self.write_out(b, variables, wanted);
-            }
-        });
+        let children = formula.children_mut().into_iter();
+        deep(|| children.for_each(|child| self.write_out(child, variables, wanted)));
     }
 
     /// What a use means: the definition's formula with the arguments in the place of the parameters. What it binds are new
@@ -147,29 +131,18 @@ struct Put<'a> {
 
 impl Put<'_> {
     fn formula(&self, formula: &mut Formula) {
-        deep(|| match &mut formula.kind {
+        match &mut formula.kind {
             FormulaKind::Atom { arguments, .. } | FormulaKind::Use { arguments, .. } => {
                 arguments.iter_mut().for_each(|a| self.term(a));
             }
-            FormulaKind::Not(inner) => self.formula(inner),
-            FormulaKind::And(members) | FormulaKind::Or(members) => {
-                members.iter_mut().for_each(|m| self.formula(m));
-            }
-            FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => {
-                self.formula(a);
-                self.formula(b);
-            }
-            FormulaKind::Quantified {
-                binding,
-                guard,
-                body,
-                ..
-            } => {
+            FormulaKind::Quantified { binding, guard, .. } => {
                 self.binding(binding);
                 guard.iter_mut().for_each(|g| self.guard(g));
-                self.formula(body);
             }
-        });
+            _ => {}
+        }
+        let children = formula.children_mut().into_iter();
+        deep(|| children.for_each(|child| self.formula(child)));
     }
 
     fn binding(&self, binding: &mut Binding) {

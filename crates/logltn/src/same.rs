@@ -68,23 +68,15 @@ fn forget(span: &mut Span) {
 
 fn forget_formula(formula: &mut Formula) {
     forget(&mut formula.span);
-    deep(|| match &mut formula.kind {
+    match &mut formula.kind {
         FormulaKind::Atom { arguments, .. } | FormulaKind::Use { arguments, .. } => {
-            arguments.iter_mut().for_each(forget_term)
+            arguments.iter_mut().for_each(forget_term);
         }
-        FormulaKind::Not(inner) => forget_formula(inner),
-        FormulaKind::And(members) | FormulaKind::Or(members) => {
-            members.iter_mut().for_each(forget_formula);
-        }
-        FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => {
-            forget_formula(a);
-            forget_formula(b);
-        }
-        FormulaKind::Quantified { guard, body, .. } => {
-            guard.iter_mut().for_each(forget_guard);
-            forget_formula(body);
-        }
-    });
+        FormulaKind::Quantified { guard, .. } => guard.iter_mut().for_each(forget_guard),
+        _ => {}
+    }
+    let children = formula.children_mut().into_iter();
+    deep(|| children.for_each(forget_formula));
 }
 
 fn forget_term(term: &mut Term) {

@@ -415,6 +415,15 @@ impl Formula {
             FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => vec![a, b],
         }
     }
+
+    pub(crate) fn children_mut(&mut self) -> Vec<&mut Formula> {
+        match &mut self.kind {
+            FormulaKind::Atom { .. } | FormulaKind::Use { .. } => Vec::new(),
+            FormulaKind::Not(inner) | FormulaKind::Quantified { body: inner, .. } => vec![inner],
+            FormulaKind::And(members) | FormulaKind::Or(members) => members.iter_mut().collect(),
+            FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => vec![a, b],
+        }
+    }
 }
 
 /// The kinds of formulas.

@@ -436,3 +436,22 @@ pub(crate) enum NodeKind {
     /// An `exists` by elimination: one of the program's.
     Elimination(usize),
 }
+
+impl NodeKind {
+    /// The nodes right under this one.
+    pub fn children(&self, eliminations: &[Elimination]) -> Vec<usize> {
+        match self {
+            NodeKind::Constant(_) | NodeKind::Literal { .. } | NodeKind::Use { .. } => Vec::new(),
+            NodeKind::Not(a) | NodeKind::Log(a) | NodeKind::Quantifier { body: a, .. } => vec![*a],
+            NodeKind::Implies(a, b) | NodeKind::Iff(a, b) => vec![*a, *b],
+            NodeKind::And(members) | NodeKind::Or(members) => members.clone(),
+            NodeKind::Elimination(index) => {
+                let Elimination {
+                    factors, common, ..
+                } = &eliminations[*index];
+                let factors = factors.iter().map(|factor| factor.body);
+                common.iter().copied().chain(factors).collect()
+            }
+        }
+    }
+}

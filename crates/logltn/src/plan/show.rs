@@ -336,22 +336,12 @@ impl Plan {
         depth: usize,
     ) -> fmt::Result {
         let indent = "  ".repeat(depth.min(20));
-        match &program.nodes[node].kind {
-            NodeKind::Constant(truth) => writeln!(f, "{indent}always {truth}"),
-            NodeKind::Literal { .. } | NodeKind::Use { .. } => Ok(()),
-            NodeKind::Not(a) | NodeKind::Log(a) => self.node(f, program, *a, depth),
-            NodeKind::And(members) | NodeKind::Or(members) => members
-                .iter()
-                .try_for_each(|m| self.node(f, program, *m, depth)),
-            NodeKind::Implies(a, b) | NodeKind::Iff(a, b) => {
-                self.node(f, program, *a, depth)?;
-                self.node(f, program, *b, depth)
-            }
-            NodeKind::Quantifier {
-                forall,
-                level,
-                body,
-            } => {
+        let kind = &program.nodes[node].kind;
+        let mut inside = depth;
+        match kind {
+            NodeKind::Constant(truth) => writeln!(f, "{indent}always {truth}")?,
+            NodeKind::Quantifier { forall, level, .. } => {
+                inside += 1;
                 let word = if *forall { "forall" } else { "exists" };
                 let components = &program.levels[*level].components;
                 let mut components: Vec<&LevelComponent> = components.iter().collect();
@@ -377,9 +367,9 @@ impl Plan {
                         clause.literals.len()
                     )?;
                 }
-                self.node(f, program, *body, depth + 1)
             }
             NodeKind::Elimination(index) => {
+                inside += 1;
                 let elimination = &program.eliminations[*index];
                 let keys = elimination.counts.len().max(1) as u128;
                 writeln!(
@@ -392,15 +382,11 @@ impl Plan {
                     grouped(elimination.combinations.div_ceil(keys)),
                     grouped(mean(&elimination.counts)),
                 )?;
-                for member in &elimination.common {
-                    self.node(f, program, *member, depth + 1)?;
-                }
-                for factor in &elimination.factors {
-                    self.node(f, program, factor.body, depth + 1)?;
-                }
-                Ok(())
             }
+            _ => {}
         }
+        let mut children = kind.children(&program.eliminations).into_iter();
+        children.try_for_each(|child| self.node(f, program, child, inside))
     }
 
     /// What variables of an axiom are called.

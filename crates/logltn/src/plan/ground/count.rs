@@ -71,26 +71,19 @@ fn reads(program: &Program) -> Vec<Vec<VarId>> {
         };
         match &node.kind {
             _ if node.groundings.is_some() => {}
-            NodeKind::Constant(_) | NodeKind::Literal { .. } | NodeKind::Use { .. } => {}
-            NodeKind::Not(a) | NodeKind::Log(a) => own.extend(&reads[*a]),
-            NodeKind::And(members) | NodeKind::Or(members) => {
-                own.extend(members.iter().flat_map(|m| &reads[*m]));
-            }
-            NodeKind::Implies(a, b) | NodeKind::Iff(a, b) => {
-                own.extend(reads[*a].iter().chain(&reads[*b]));
-            }
-            NodeKind::Quantifier { level, body, .. } => {
-                own.extend(&reads[*body]);
-                binds(*level, &mut bound, &mut own);
-            }
-            NodeKind::Elimination(index) => {
-                let elimination = &program.eliminations[*index];
-                for factor in &elimination.factors {
-                    own.extend(&reads[factor.body]);
-                    binds(factor.level, &mut bound, &mut own);
+            kind => {
+                let children = kind.children(&program.eliminations).into_iter();
+                own.extend(children.flat_map(|child| &reads[child]));
+                match kind {
+                    NodeKind::Quantifier { level, .. } => binds(*level, &mut bound, &mut own),
+                    NodeKind::Elimination(index) => {
+                        for factor in &program.eliminations[*index].factors {
+                            binds(factor.level, &mut bound, &mut own);
+                        }
+                        own.extend(&program.elimination_keys[*index].0);
+                    }
+                    _ => {}
                 }
-                own.extend(elimination.common.iter().flat_map(|m| &reads[*m]));
-                own.extend(&program.elimination_keys[*index].0);
             }
         }
         own.retain(|v| !bound.contains(v));
@@ -261,16 +254,12 @@ impl Counter<'_> {
 pub(in crate::plan) fn groundings_before(scope: &Scope, formula: &Formula) -> u128 {
     let inside = |f: &Formula| groundings_before(scope, f);
     deep(|| match &formula.kind {
-        FormulaKind::Atom { .. } | FormulaKind::Use { .. } => 1,
-        FormulaKind::Not(inner) => inside(inner),
-        FormulaKind::And(members) | FormulaKind::Or(members) => {
-            members.iter().map(inside).fold(1, u128::saturating_mul)
-        }
-        FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => inside(a).saturating_mul(inside(b)),
         FormulaKind::Quantified {
-            quantifier, body, ..
-        } if quantifier.is_big_connective() => inside(body),
-        FormulaKind::Quantified { binding, body, .. } => {
+            quantifier,
+            binding,
+            body,
+            ..
+        } if !quantifier.is_big_connective() => {
             let own = match binding {
                 Binding::Rows(table, _) => scope.data.table(*table).map_or(0, |t| t.rows as u128),
                 Binding::Sorts(variables) => variables
@@ -280,6 +269,9 @@ pub(in crate::plan) fn groundings_before(scope: &Scope, formula: &Formula) -> u1
             };
             own.saturating_mul(inside(body))
         }
+        _ => (formula.children().into_iter())
+            .map(inside)
+            .fold(1, u128::saturating_mul),
     })
 }
 

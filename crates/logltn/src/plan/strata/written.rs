@@ -143,19 +143,8 @@ impl Whole<'_> {
             arguments,
         } = &formula.kind
         else {
-            return deep(|| match &mut formula.kind {
-                FormulaKind::Atom { .. } | FormulaKind::Use { .. } => Ok(()),
-                FormulaKind::Not(inner) | FormulaKind::Quantified { body: inner, .. } => {
-                    self.write(inner, variables, within)
-                }
-                FormulaKind::And(members) | FormulaKind::Or(members) => {
-                    (members.iter_mut()).try_for_each(|m| self.write(m, variables, within))
-                }
-                FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => {
-                    self.write(a, variables, within)?;
-                    self.write(b, variables, within)
-                }
-            });
+            let mut children = formula.children_mut().into_iter();
+            return deep(|| children.try_for_each(|child| self.write(child, variables, within)));
         };
         let (definition, span) = (*definition, formula.span);
         let refused = |what: String, help: &str| {
