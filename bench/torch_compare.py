@@ -35,14 +35,14 @@ def lenet(pool_first):
 
 
 def measure(name, network, inputs, repetitions):
-    optimiser = torch.optim.Adam(network.parameters(), lr=1e-3)
+    optimizer = torch.optim.Adam(network.parameters(), lr=1e-3)
     times = []
     for _ in range(repetitions + 3):
         start = time.perf_counter()
         loss = (network(inputs) ** 2).mean()
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
         times.append(time.perf_counter() - start)
     # The first steps ask for memory.
     times = times[3:]

@@ -19,13 +19,13 @@ class Training:
     def __init__(self, loss, parameters, learning_rate, compiled, inputs=lambda: ()):
         self.loss = torch.compile(loss, dynamic=False) if compiled else loss
         self.inputs = inputs
-        self.optimiser = torch.optim.Adam(parameters, lr=learning_rate, fused=True)
+        self.optimizer = torch.optim.Adam(parameters, lr=learning_rate, fused=True)
 
     def step(self):
         loss = self.loss(*self.inputs())
-        self.optimiser.zero_grad()
+        self.optimizer.zero_grad()
         loss.backward()
-        self.optimiser.step()
+        self.optimizer.step()
         return loss.detach()
 
 

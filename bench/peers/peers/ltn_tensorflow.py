@@ -53,7 +53,7 @@ def give_weights(folder, predicate, numbered):
 
 class Training:
     def __init__(self, sat, model, learning_rate, inputs=lambda: ()):
-        optimiser = tf.keras.optimizers.Adam(learning_rate, epsilon=1e-8)
+        optimizer = tf.keras.optimizers.Adam(learning_rate, epsilon=1e-8)
         self.inputs = inputs
 
         @tf.function
@@ -61,7 +61,7 @@ class Training:
             with tf.GradientTape() as tape:
                 loss = 1.0 - sat(*values)
             variables = model.trainable_variables
-            optimiser.apply_gradients(zip(tape.gradient(loss, variables), variables))
+            optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
             return loss
 
         self.function = step

@@ -39,13 +39,13 @@ class ClassPredicate(nn.Module):
 class Training:
     def __init__(self, sat, parameters, learning_rate):
         self.sat = sat
-        self.optimiser = torch.optim.Adam(parameters, lr=learning_rate)
+        self.optimizer = torch.optim.Adam(parameters, lr=learning_rate)
 
     def step(self):
-        self.optimiser.zero_grad()
+        self.optimizer.zero_grad()
         loss = 1.0 - self.sat()
         loss.backward()
-        self.optimiser.step()
+        self.optimizer.step()
         return loss.detach()
 
 

@@ -19,10 +19,10 @@ pub(super) const MAPPED_FROM: u64 = 1 << 28;
 /// Numbers in memory, or mapped from their file and read on access. Dereferences to a slice.
 ///
 /// The file of the latter must stay as it is. If it is cut off, reading ends the program (`cut.rs`).
-pub struct Stored<T: Plain>(Place<T>);
+pub struct Stored<T: Plain>(Storage<T>);
 
 #[derive(Clone)]
-enum Place<T> {
+enum Storage<T> {
     Memory(Arc<Vec<T>>),
     File(InFile<T>),
 }
@@ -88,7 +88,7 @@ impl<T: Plain> Stored<T> {
         let fits = start + bytes.len() <= map.map.len();
         let aligned = bytes.as_ptr().addr().is_multiple_of(align_of::<T>());
         (fits && aligned && cfg!(target_endian = "little")).then(|| {
-            Stored(Place::File(InFile {
+            Stored(Storage::File(InFile {
                 map: Arc::clone(map),
                 start,
                 count: bytes.len() / size_of::<T>(),
@@ -101,7 +101,7 @@ impl<T: Plain> Stored<T> {
 impl<T: Plain> Stored<T> {
     /// Whether they are read from their file when they are looked at.
     pub fn is_in_file(&self) -> bool {
-        matches!(self.0, Place::File(_))
+        matches!(self.0, Storage::File(_))
     }
 }
 
@@ -110,8 +110,8 @@ impl<T: Plain> Deref for Stored<T> {
 
     fn deref(&self) -> &[T] {
         match &self.0 {
-            Place::Memory(numbers) => numbers,
-            Place::File(file) => {
+            Storage::Memory(numbers) => numbers,
+            Storage::File(file) => {
                 let bytes = &file.map.map[file.start..][..file.count * size_of::<T>()];
                 // SAFETY: it was aligned when it was made and does not move, there are as many bytes, and any bytes are a
                 // `Plain` number.
@@ -147,7 +147,7 @@ impl<T: Plain> fmt::Debug for Stored<T> {
 
 impl<T: Plain> From<Vec<T>> for Stored<T> {
     fn from(numbers: Vec<T>) -> Stored<T> {
-        Stored(Place::Memory(Arc::new(numbers)))
+        Stored(Storage::Memory(Arc::new(numbers)))
     }
 }
 

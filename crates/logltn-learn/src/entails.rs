@@ -13,7 +13,7 @@ use logltn::{
 use crate::axioms::{AxiomSettings, set_axioms};
 use crate::knowledge::{Ground, KnowledgeBase};
 use crate::model::Model;
-use crate::optimise::{Frozen, Optimise};
+use crate::optimizers::{Frozen, Optimizers};
 use crate::predict::Asked;
 use crate::predictions::Answers;
 use crate::random::Random;
@@ -243,7 +243,7 @@ impl<'k> Question<'k> {
         let mut model = self.model(start)?;
         let [mut theory, mut formula] = self.engines::<f32>()?;
         let mut exact = self.engines::<f64>()?;
-        let mut optimise = Optimise::new(Optimizer::Adam, Frozen::default(), &mut model);
+        let mut optimizers = Optimizers::new(Optimizer::Adam, Frozen::default(), &mut model);
         let learnable = self.learnable();
         let (mut only_tables, mut numbers) = (true, 0);
         model.visit_parameters(&mut |name, values, _| {
@@ -298,7 +298,7 @@ impl<'k> Question<'k> {
                 }
             });
             let left = 1.0 - step as f64 / how.steps as f64;
-            optimise.step(&mut model, far * left);
+            optimizers.step(&mut model, far * left);
         }
         Ok(best)
     }

@@ -133,7 +133,7 @@ pub mod metrics;
 pub mod mine;
 mod model;
 mod network;
-mod optimise;
+mod optimizers;
 mod part_names;
 mod percentile;
 mod phrase;

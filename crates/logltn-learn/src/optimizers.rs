@@ -1,18 +1,18 @@
-//! One optimiser over all blocks of a model's parameters.
+//! One optimizer over all blocks of a model's parameters.
 
 use std::ops::Range;
 
-use logltn_nn::{Adam, AdamSettings, OptimiserState, Sgd, SgdSettings, sum_of_squares};
+use logltn_nn::{Adam, AdamSettings, OptimizerState, Sgd, SgdSettings, sum_of_squares};
 
 use crate::model::Model;
 use crate::part_names::belongs;
 use crate::training::Optimizer;
 
-/// The optimiser of every block, in the model's order.
+/// The optimizer of every block, in the model's order.
 #[derive(Debug)]
-pub(crate) struct Optimise {
+pub(crate) struct Optimizers {
     kind: Optimizer,
-    blocks: Vec<Optimised>,
+    blocks: Vec<OptimizedBlock>,
     /// Blocks of this name are moved twice in a step.
     twice: Option<String>,
     frozen: Frozen,
@@ -28,7 +28,7 @@ pub(crate) struct Frozen {
 }
 
 #[derive(Debug)]
-struct Optimised {
+struct OptimizedBlock {
     name: String,
     block: Block,
     /// How many numbers a row has, where rows without a gradient stay as they are.
@@ -48,22 +48,22 @@ enum Block {
 /// The square of more is infinite in single precision; with a margin, as several steps add up.
 const LARGEST_SQUARED: f64 = 1e19;
 
-impl Optimise {
-    pub fn new(kind: Optimizer, frozen: Frozen, model: &mut Model) -> Optimise {
+impl Optimizers {
+    pub fn new(kind: Optimizer, frozen: Frozen, model: &mut Model) -> Optimizers {
         model.set_sparse(kind == Optimizer::SparseAdam);
-        let mut optimise = Optimise {
+        let mut optimizers = Optimizers {
             kind,
             blocks: Vec::new(),
             twice: None,
             frozen,
         };
-        optimise.cover(model);
-        optimise
+        optimizers.cover(model);
+        optimizers
     }
 
     /// The same anew, for a model that has got other blocks.
     pub fn anew(&mut self, model: &mut Model) {
-        *self = Optimise::new(self.kind, self.frozen.clone(), model);
+        *self = Optimizers::new(self.kind, self.frozen.clone(), model);
     }
 
     /// Every block of the model, also new ones.
@@ -130,7 +130,7 @@ impl Optimise {
         norm
     }
 
-    /// Whether a gradient of such a norm may be more than the optimiser can remember: Adam keeps squares.
+    /// Whether a gradient of such a norm may be more than the optimizer can remember: Adam keeps squares.
     pub fn loses(&self, norm: f64) -> bool {
         match self.kind {
             Optimizer::Adam | Optimizer::SparseAdam | Optimizer::AdamW { .. } => {
@@ -155,7 +155,7 @@ impl Optimise {
         };
         model.visit_rows(&mut |name, values, gradients, rows| {
             cover(blocks, at, (kind, frozen), name, values.len());
-            let Optimised {
+            let OptimizedBlock {
                 block,
                 row,
                 frozen,
@@ -190,15 +190,15 @@ impl Optimise {
         });
     }
 
-    /// What the optimiser of each block remembers, by the block's name.
-    pub fn states(&self) -> impl Iterator<Item = (&str, &OptimiserState)> {
+    /// What the optimizer of each block remembers, by the block's name.
+    pub fn states(&self) -> impl Iterator<Item = (&str, &OptimizerState)> {
         self.blocks.iter().map(|optimised| match &optimised.block {
             Block::Adam(adam) => (optimised.name.as_str(), adam.state()),
             Block::Sgd(sgd) => (optimised.name.as_str(), sgd.state()),
         })
     }
 
-    pub fn states_mut(&mut self) -> impl Iterator<Item = &mut OptimiserState> {
+    pub fn states_mut(&mut self) -> impl Iterator<Item = &mut OptimizerState> {
         let blocks = self.blocks.iter_mut();
         blocks.map(|optimised| match &mut optimised.block {
             Block::Adam(adam) => adam.state_mut(),
@@ -207,10 +207,10 @@ impl Optimise {
     }
 }
 
-/// Puts in the optimiser of a block that is new: a host's, or that of a network which is asked about arguments that
+/// Puts in the optimizer of a block that is new: a host's, or that of a network which is asked about arguments that
 /// only rows which came with a call have.
 fn cover(
-    blocks: &mut Vec<Optimised>,
+    blocks: &mut Vec<OptimizedBlock>,
     at: usize,
     (kind, frozen): (Optimizer, &Frozen),
     name: &str,
@@ -221,7 +221,7 @@ fn cover(
     }
     let whole = frozen.names.iter().any(|part| belongs(name, part));
     let constants = frozen.constants.iter().filter(|(block, _)| block == name);
-    let optimised = Optimised {
+    let optimised = OptimizedBlock {
         name: name.to_string(),
         block: Block::new(kind, length),
         row: None,

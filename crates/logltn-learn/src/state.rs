@@ -8,7 +8,7 @@ pub type NamedTensor = (String, Vec<usize>, Vec<f32>);
 /// What a training has learnt and where it is: numbers and facts by name, to be kept wherever the program likes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
-    /// Parameters, and what the optimiser remembers of them.
+    /// Parameters, and what the optimizer remembers of them.
     pub tensors: Vec<NamedTensor>,
     /// The rest: how many steps are done, where each table's batches are.
     pub facts: BTreeMap<String, String>,

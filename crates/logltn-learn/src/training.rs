@@ -1,4 +1,4 @@
-//! How to train: how long, with which optimiser, on which rows.
+//! How to train: how long, with which optimizer, on which rows.
 
 use std::collections::BTreeMap;
 
@@ -94,7 +94,7 @@ pub struct Phase {
 /// How long to train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// Steps of the optimiser.
+    /// Steps of the optimizer.
     Steps(u64),
     /// Passes over the largest table that has batches.
     Epochs(u64),

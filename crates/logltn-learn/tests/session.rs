@@ -229,7 +229,7 @@ fn the_state_of_another_training_is_refused() {
         .restore(&plain.state())
         .expect_err("no second moments");
     assert!(
-        errors.to_string().contains("its optimiser differs"),
+        errors.to_string().contains("its optimizer differs"),
         "{errors}"
     );
 }

@@ -1,4 +1,4 @@
-//! What a training does, step by step: batches, learning rates, optimisers, early stopping, warnings.
+//! What a training does, step by step: batches, learning rates, optimizers, early stopping, warnings.
 
 use std::sync::{Arc, Mutex};
 
@@ -186,9 +186,9 @@ fn a_learning_rate_may_change_by_epoch() {
     assert!(session.is_done());
 }
 
-/// The optimisers written out for a single number.
+/// The optimizers written out for a single number.
 #[test]
-fn optimisers_do_what_their_papers_say() {
+fn optimizers_do_what_their_papers_say() {
     let (rate, weight_decay, momentum) = (0.1, 0.2, 0.9);
     let same = |optimizer, clip_norm, step: &mut dyn FnMut(f64, f64, i32) -> f64| {
         let builder = one_parameter(1.0).0.steps(4).learning_rate(rate);

@@ -31,11 +31,6 @@ impl Activation {
         }
     }
 
-    /// The activation of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|a| a.name() == name)
-    }
-
     /// x = f(x)
     pub(crate) fn apply(self, x: &mut [f32]) {
         let kernels = f32::kernels();

@@ -4,8 +4,8 @@ use crate::buffer::{Buffer, LANES};
 use crate::compile::{Convolution, Operation, OperationKind, Piece, Program};
 use crate::convolution::{ConvolutionTask, WeightGradientTask};
 use crate::dropout::Draw;
+use crate::extent::Extent;
 use crate::packed::Packed;
-use crate::place::Place;
 use crate::planes::{planes_from_rows, rows_from_planes};
 use crate::processor::Processor;
 use crate::product::{PANEL, Start};
@@ -349,7 +349,7 @@ impl Convolution {
 }
 
 /// From the caller's rows, which have no gaps, to where the network wants them.
-fn from_callers_rows(input: &[f32], place: Place, rows: usize, to: &mut [f32]) {
+fn from_callers_rows(input: &[f32], place: Extent, rows: usize, to: &mut [f32]) {
     let length = place.shape.len();
     if let Shape::Image { .. } = place.shape {
         planes_from_rows(input, length, rows, length, to);
@@ -364,7 +364,7 @@ fn from_callers_rows(input: &[f32], place: Place, rows: usize, to: &mut [f32]) {
 }
 
 /// The other way.
-fn to_callers_rows(from: &[f32], place: Place, rows: usize, output: &mut [f32]) {
+fn to_callers_rows(from: &[f32], place: Extent, rows: usize, output: &mut [f32]) {
     let length = place.shape.len();
     if let Shape::Image { .. } = place.shape {
         rows_from_planes(from, length, rows, output, length);

@@ -12,7 +12,7 @@ use std::ops::Range;
 use crate::activation::Activation;
 use crate::buffer::{LANES, whole_vectors};
 use crate::dropout::Dropout;
-use crate::place::Place;
+use crate::extent::Extent;
 use crate::product::{PANEL, packed_length, panel_width};
 use crate::spec::{LayerSpec, NetworkSpec, Shape, SpecError};
 use crate::tensor::Tensor;
@@ -32,8 +32,8 @@ const PARALLEL_WORK: usize = 1_000_000;
 /// A network, compiled.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
-    pub input: Place,
-    pub output: Place,
+    pub input: Extent,
+    pub output: Extent,
     pub operations: Vec<Operation>,
     /// All parameters by name, in their order.
     pub tensors: Vec<Tensor>,
@@ -64,8 +64,8 @@ pub(crate) struct Program {
 pub(crate) struct Operation {
     pub kind: OperationKind,
     pub activation: Option<Activation>,
-    pub input: Place,
-    pub output: Place,
+    pub input: Extent,
+    pub output: Extent,
 }
 
 #[derive(Clone, Debug)]
@@ -271,12 +271,12 @@ struct Compiler {
 }
 
 impl Compiler {
-    fn place(&mut self, shape: Shape) -> Place {
+    fn place(&mut self, shape: Shape) -> Extent {
         let length = match shape {
             Shape::Flat(length) => self.block_rows * whole_vectors(length),
             Shape::Image { .. } => LANES * shape.len(),
         };
-        Place {
+        Extent {
             shape,
             start: self.places.take(length).start,
             length,
@@ -289,7 +289,7 @@ impl Compiler {
         layers: &[LayerSpec],
         shapes: &[Shape],
         at: usize,
-        input: Place,
+        input: Extent,
     ) -> (Option<Operation>, usize) {
         let activation_at = |at: usize| match layers.get(at) {
             Some(&LayerSpec::Activation(activation)) => Some(activation),

@@ -5,7 +5,7 @@
 //! threads nor an interruption changes a bit.
 
 use crate::buffer::LANES;
-use crate::place::Place;
+use crate::extent::Extent;
 use crate::spec::Shape;
 
 /// What choices of a step depend on.
@@ -42,7 +42,7 @@ impl Dropout {
     }
 
     /// Multiplies each number of a block by 0 or by the scale. `first_row` is the block's place in the batch.
-    pub fn apply(self, draw: Draw, place: Place, first_row: usize, rows: usize, x: &mut [f32]) {
+    pub fn apply(self, draw: Draw, place: Extent, first_row: usize, rows: usize, x: &mut [f32]) {
         let layer = mix(mix(draw.seed ^ mix(draw.step)) ^ self.layer);
         // Where the numbers of a row begin, and how far apart they are.
         let (row_distance, distance) = match place.shape {

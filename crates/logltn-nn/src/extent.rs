@@ -7,13 +7,13 @@ use crate::spec::Shape;
 
 /// Where something lies in a block.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Extent {
     pub shape: Shape,
     pub start: usize,
     pub length: usize,
 }
 
-impl Place {
+impl Extent {
     pub fn range(self) -> Range<usize> {
         self.start..self.start + self.length
     }

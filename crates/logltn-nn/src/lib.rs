@@ -39,7 +39,7 @@
 //!
 //! # A step
 //! A batch is rows, one after another. [`Network::forward`] gives the outputs. The loss is up to the caller; its gradient by the outputs goes to [`Network::backward`], which *adds* the
-//! gradients by the parameters to [`Network::gradients`]. An optimiser moves the parameters.
+//! gradients by the parameters to [`Network::gradients`]. An optimizer moves the parameters.
 //!
 //! Here a network learns the exclusive or:
 //!
@@ -88,7 +88,7 @@
 //! ```
 //!
 //! # Parameters and files
-//! Parameters are one flat slice, and so are gradients and what an optimiser remembers ([`OptimiserState`]).
+//! Parameters are one flat slice, and so are gradients and what an optimizer remembers ([`OptimizerState`]).
 //! [`Network::tensors`] tells them apart, with names and shapes as a PyTorch `Sequential` of the same layers has them:
 //!
 //! ```
@@ -124,14 +124,14 @@ mod compile;
 mod convolution;
 mod dense;
 mod dropout;
+mod extent;
 mod initialise;
 mod kind;
 mod loops;
 mod matrix;
 mod network;
-mod optimiser;
+mod optimizer;
 mod packed;
-mod place;
 mod planes;
 mod processor;
 mod product;
@@ -146,8 +146,8 @@ pub use buffer::Floats;
 pub use initialise::Initialiser;
 pub use matrix::{dots, weighted_sums};
 pub use network::Network;
-pub use optimiser::{
-    Adam, AdamSettings, OptimiserState, Sgd, SgdSettings, clip_gradient_norm, gradient_norm,
+pub use optimizer::{
+    Adam, AdamSettings, OptimizerState, Sgd, SgdSettings, clip_gradient_norm, gradient_norm,
     sum_of_squares,
 };
 pub use spec::{LayerError, LayerSpec, NetworkSpec, Shape, SpecError, lenet, mlp};

@@ -245,7 +245,7 @@ impl Network {
         &mut self.gradients
     }
 
-    /// The parameters to be changed, and the gradients: what an optimiser wants.
+    /// The parameters to be changed, and the gradients: what an optimizer wants.
     pub fn parameters_and_gradients(&mut self) -> (&mut [f32], &[f32]) {
         self.core.packed.forget();
         (&mut self.core.parameters, &self.gradients)

@@ -47,7 +47,7 @@ impl AdamSettings {
     }
 }
 
-/// The optimisers Adam and AdamW (Kingma and Ba 2015, Loshchilov and Hutter 2019), as in PyTorch.
+/// The optimizers Adam and AdamW (Kingma and Ba 2015, Loshchilov and Hutter 2019), as in PyTorch.
 ///
 /// ```
 /// use logltn_nn::{Adam, AdamSettings};
@@ -60,12 +60,12 @@ impl AdamSettings {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adam {
     settings: AdamSettings,
-    state: OptimiserState,
+    state: OptimizerState,
 }
 
-/// What an optimiser remembers, for checkpoints.
+/// What an optimizer remembers, for checkpoints.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct OptimiserState {
+pub struct OptimizerState {
     /// The number of steps taken.
     pub steps: u64,
     /// One number for each parameter: the mean of the gradients of Adam, the velocity of SGD (empty without momentum).
@@ -77,7 +77,7 @@ pub struct OptimiserState {
 impl Adam {
     /// For so many parameters.
     pub fn new(settings: AdamSettings, parameters: usize) -> Self {
-        let state = OptimiserState {
+        let state = OptimizerState {
             steps: 0,
             first: vec![0.0; parameters],
             second: vec![0.0; parameters],
@@ -113,7 +113,7 @@ impl Adam {
         };
         let step = self.begin(learning_rate, parameters, gradients);
         let processor = Processor::fastest();
-        let OptimiserState { first, second, .. } = &mut self.state;
+        let OptimizerState { first, second, .. } = &mut self.state;
         for &row in rows {
             let row = row as usize * width..(row as usize + 1) * width;
             if wanted(&gradients[row.clone()]) {
@@ -205,12 +205,12 @@ impl Adam {
     }
 
     /// What it remembers.
-    pub fn state(&self) -> &OptimiserState {
+    pub fn state(&self) -> &OptimizerState {
         &self.state
     }
 
     /// What it remembers, to be replaced by what a checkpoint holds.
-    pub fn state_mut(&mut self) -> &mut OptimiserState {
+    pub fn state_mut(&mut self) -> &mut OptimizerState {
         &mut self.state
     }
 }
@@ -226,7 +226,7 @@ pub struct SgdSettings {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sgd {
     settings: SgdSettings,
-    state: OptimiserState,
+    state: OptimizerState,
 }
 
 impl Sgd {
@@ -237,7 +237,7 @@ impl Sgd {
         } else {
             parameters
         };
-        let state = OptimiserState {
+        let state = OptimizerState {
             steps: 0,
             first: vec![0.0; velocities],
             second: vec![],
@@ -283,12 +283,12 @@ impl Sgd {
     }
 
     /// What it remembers.
-    pub fn state(&self) -> &OptimiserState {
+    pub fn state(&self) -> &OptimizerState {
         &self.state
     }
 
     /// What it remembers, to be replaced by what a checkpoint holds.
-    pub fn state_mut(&mut self) -> &mut OptimiserState {
+    pub fn state_mut(&mut self) -> &mut OptimizerState {
         &mut self.state
     }
 }

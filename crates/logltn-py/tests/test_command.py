@@ -28,7 +28,7 @@ def test_check_is_the_same_document():
     arguments, values, _ = read("mereology")
     ours = logltn.KnowledgeBase(**arguments).check()
     assert set(theirs) == set(ours)
-    # What networks and optimiser take is known to the program only: here they are the user's.
+    # What networks and optimizer take is known to the program only: here they are the user's.
     assert set(theirs["step"]) - {"memory_bytes"} == set(ours["step"])
     assert ours["step"]["groundings"] == theirs["step"]["groundings"] and ours["step"]["seconds"] > 0
     for key in ("semantics", "params", "tables", "memory_bytes", "axioms"):

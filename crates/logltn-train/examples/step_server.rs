@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | – | loads and plans the manifest | `{"ready": true, "load_seconds": …, "plan_seconds": …}` |
 //! | `weights PATH` | writes the weights as safetensors | `{"written": PATH}` |
-//! | `step N` | N whole training steps: networks, logic, backward, optimiser | `{"seconds": [each step's], "losses": [first, last]}` |
+//! | `step N` | N whole training steps: networks, logic, backward, optimizer | `{"seconds": [each step's], "losses": [first, last]}` |
 //! | `block N` | the same, timed together | `{"seconds": [all steps'], "losses": [first, last]}` |
 //!
 //! The benchmark keeps several such programs alive, one for each framework, and asks them in turns.

@@ -11,7 +11,7 @@ use crate::token::{quoted_label, written_label};
 /// Binding strengths as in the parser, loosest first; a formula is put in parentheses where its own
 /// is not above that of its place.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
-enum Place {
+enum Strength {
     /// Nothing around it that could be confused.
     Top,
     Iff,
@@ -28,17 +28,12 @@ enum Place {
 impl Theory {
     /// A formula of an axiom of this theory as text, in words (`forall`, `and`).
     pub fn show(&self, axiom: &Axiom, formula: &Formula) -> String {
-        self.print(&axiom.variables, |p| p.formula(formula, Place::Top))
-    }
-
-    /// A guard of an axiom of this theory as text.
-    pub fn show_guard(&self, axiom: &Axiom, guard: &Guard) -> String {
-        self.print(&axiom.variables, |p| p.guard(guard, Place::Top))
+        self.print(&axiom.variables, |p| p.formula(formula, Strength::Top))
     }
 
     /// A guard as text, given the axiom's variables.
     pub(crate) fn guard_text(&self, variables: &[Variable], guard: &Guard) -> String {
-        self.print(variables, |p| p.guard(guard, Place::And))
+        self.print(variables, |p| p.guard(guard, Strength::And))
     }
 
     /// The quantified formula of an axiom that is at some place, as it was written.
@@ -49,32 +44,22 @@ impl Theory {
         span: Span,
     ) -> String {
         let found = find(written, span).unwrap_or(written);
-        self.print(variables, |p| p.formula(found, Place::Top))
+        self.print(variables, |p| p.formula(found, Strength::Top))
     }
 
     /// A formula in normal form as text, to stand in a conjunction, given the axiom's variables.
     pub(crate) fn normal_text(&self, variables: &[Variable], normal: &Normal) -> String {
-        self.print(variables, |p| p.normal(normal, Place::Not))
+        self.print(variables, |p| p.normal(normal, Strength::Not))
     }
 
     /// A whole formula in normal form as text.
     pub(crate) fn whole_normal_text(&self, variables: &[Variable], normal: &Normal) -> String {
-        self.print(variables, |p| p.normal(normal, Place::Top))
-    }
-
-    /// A term of an axiom of this theory as text.
-    pub fn show_term(&self, axiom: &Axiom, term: &Term) -> String {
-        self.print(&axiom.variables, |p| p.term(term))
-    }
-
-    /// A value of a guard of this theory as text.
-    pub fn show_value(&self, axiom: &Axiom, value: &Value) -> String {
-        self.value_text(&axiom.variables, value)
+        self.print(variables, |p| p.normal(normal, Strength::Top))
     }
 
     /// A value of a guard as text, given the axiom's variables.
     pub(crate) fn value_text(&self, variables: &[Variable], value: &Value) -> String {
-        self.print(variables, |p| p.value(value, Place::Compare))
+        self.print(variables, |p| p.value(value, Strength::Compare))
     }
 
     fn print(&self, variables: &[Variable], print: impl FnOnce(&mut Printer)) -> String {
@@ -287,7 +272,7 @@ impl<'a> Printer<'a> {
 
     // --- formulas -------------------------------------------------------------------------------
 
-    fn formula(&mut self, formula: &Formula, place: Place) {
+    fn formula(&mut self, formula: &Formula, place: Strength) {
         match &formula.kind {
             FormulaKind::Atom {
                 predicate,
@@ -297,59 +282,59 @@ impl<'a> Printer<'a> {
                 definition,
                 arguments,
             } => self.applied(self.theory[*definition].name(), arguments),
-            FormulaKind::Not(inner) => self.wrapped(place > Place::Not, |p| {
+            FormulaKind::Not(inner) => self.wrapped(place > Strength::Not, |p| {
                 p.push("not ");
-                p.formula(inner, Place::Not);
+                p.formula(inner, Strength::Not);
             }),
-            FormulaKind::And(members) => self.members(members, "and", Place::And, place),
-            FormulaKind::Or(members) => self.members(members, "or", Place::Or, place),
-            FormulaKind::Implies(a, b) => self.wrapped(place > Place::Implies, |p| {
-                p.formula(a, Place::Or);
+            FormulaKind::And(members) => self.members(members, "and", Strength::And, place),
+            FormulaKind::Or(members) => self.members(members, "or", Strength::Or, place),
+            FormulaKind::Implies(a, b) => self.wrapped(place > Strength::Implies, |p| {
+                p.formula(a, Strength::Or);
                 p.push(" -> ");
-                p.formula(b, Place::Implies);
+                p.formula(b, Strength::Implies);
             }),
-            FormulaKind::Iff(a, b) => self.wrapped(place > Place::Iff, |p| {
-                p.formula(a, Place::Implies);
+            FormulaKind::Iff(a, b) => self.wrapped(place > Strength::Iff, |p| {
+                p.formula(a, Strength::Implies);
                 p.push(" <-> ");
-                p.formula(b, Place::Implies);
+                p.formula(b, Strength::Implies);
             }),
             FormulaKind::Quantified {
                 quantifier,
                 binding,
                 guard,
                 body,
-            } => self.wrapped(place > Place::Top, |p| {
+            } => self.wrapped(place > Strength::Top, |p| {
                 p.push(quantifier.word());
                 p.push(" ");
                 p.binding(binding);
                 p.where_guard(guard.as_ref());
                 p.push(". ");
-                p.formula(body, Place::Top);
+                p.formula(body, Strength::Top);
             }),
         }
     }
 
     /// One n-ary connective. A member that is the same connective keeps its parentheses: the nesting
     /// means something. A run of one (possible after a rewrite only) prints as its member.
-    fn members(&mut self, members: &[Formula], word: &str, own: Place, place: Place) {
-        let inner = if own == Place::And {
-            Place::Not
+    fn members(&mut self, members: &[Formula], word: &str, own: Strength, place: Strength) {
+        let inner = if own == Strength::And {
+            Strength::Not
         } else {
-            Place::And
+            Strength::And
         };
         self.wrapped(place > own, |p| {
             p.list(members, &format!(" {word} "), |p, m| p.formula(m, inner));
         });
     }
 
-    fn normal(&mut self, normal: &Normal, place: Place) {
+    fn normal(&mut self, normal: &Normal, place: Strength) {
         match &normal.kind {
             Kind::Constant(truth) => self.push(if *truth { "true" } else { "false" }),
             Kind::Literal {
                 predicate,
                 arguments,
                 negated,
-            } => self.wrapped(*negated && place > Place::Not, |p| {
+            } => self.wrapped(*negated && place > Strength::Not, |p| {
                 p.push(if *negated { "not " } else { "" });
                 p.atom(*predicate, arguments);
             }),
@@ -357,51 +342,51 @@ impl<'a> Printer<'a> {
                 stratum,
                 arguments,
                 negated,
-            } => self.wrapped(*negated && place > Place::Not, |p| {
+            } => self.wrapped(*negated && place > Strength::Not, |p| {
                 p.push(if *negated { "not " } else { "" });
                 match p.theory.definitions.get(*stratum) {
                     Some(definition) => p.applied(definition.name(), arguments),
                     None => p.applied(&format!("shared_{stratum}"), arguments),
                 }
             }),
-            Kind::Not(inner) => self.wrapped(place > Place::Not, |p| {
+            Kind::Not(inner) => self.wrapped(place > Strength::Not, |p| {
                 p.push("not ");
-                p.normal(inner, Place::Not);
+                p.normal(inner, Strength::Not);
             }),
-            Kind::And(members) => self.wrapped(place > Place::And, |p| {
-                p.list(members, " and ", |p, m| p.normal(m, Place::Not));
+            Kind::And(members) => self.wrapped(place > Strength::And, |p| {
+                p.list(members, " and ", |p, m| p.normal(m, Strength::Not));
             }),
-            Kind::Or(members) => self.wrapped(place > Place::Or, |p| {
-                p.list(members, " or ", |p, m| p.normal(m, Place::And));
+            Kind::Or(members) => self.wrapped(place > Strength::Or, |p| {
+                p.list(members, " or ", |p, m| p.normal(m, Strength::And));
             }),
-            Kind::Implies(a, b) => self.wrapped(place > Place::Implies, |p| {
-                p.normal(a, Place::Or);
+            Kind::Implies(a, b) => self.wrapped(place > Strength::Implies, |p| {
+                p.normal(a, Strength::Or);
                 p.push(" -> ");
-                p.normal(b, Place::Implies);
+                p.normal(b, Strength::Implies);
             }),
-            Kind::Iff(a, b) => self.wrapped(place > Place::Iff, |p| {
-                p.normal(a, Place::Implies);
+            Kind::Iff(a, b) => self.wrapped(place > Strength::Iff, |p| {
+                p.normal(a, Strength::Implies);
                 p.push(" <-> ");
-                p.normal(b, Place::Implies);
+                p.normal(b, Strength::Implies);
             }),
             Kind::Log(inner) => {
                 self.push("log ");
-                self.wrapped(true, |p| p.normal(inner, Place::Top));
+                self.wrapped(true, |p| p.normal(inner, Strength::Top));
             }
             Kind::Quantifier {
                 forall,
                 binding,
                 guard,
                 body,
-            } => self.wrapped(place > Place::Top, |p| {
+            } => self.wrapped(place > Strength::Top, |p| {
                 p.push(if *forall { "forall " } else { "exists " });
                 p.binding(binding);
                 p.where_guard(guard.as_deref());
                 p.push(". ");
-                p.normal(body, Place::Top);
+                p.normal(body, Strength::Top);
             }),
             Kind::SumProduct(sum) => {
-                self.wrapped(place > Place::Top, |p| p.push(&sum.rewrite.after));
+                self.wrapped(place > Strength::Top, |p| p.push(&sum.rewrite.after));
             }
         }
     }
@@ -478,7 +463,7 @@ impl<'a> Printer<'a> {
     fn where_guard(&mut self, guard: Option<&Guard>) {
         if let Some(guard) = guard {
             self.push(" where ");
-            self.guard(guard, Place::Top);
+            self.guard(guard, Strength::Top);
         }
     }
 
@@ -514,18 +499,18 @@ impl<'a> Printer<'a> {
 
     // --- guards ---------------------------------------------------------------------------------
 
-    fn guard(&mut self, guard: &Guard, place: Place) {
+    fn guard(&mut self, guard: &Guard, place: Strength) {
         match &guard.kind {
-            GuardKind::Compare(op, a, b) => self.wrapped(place >= Place::Compare, |p| {
-                p.value(a, Place::Compare);
+            GuardKind::Compare(op, a, b) => self.wrapped(place >= Strength::Compare, |p| {
+                p.value(a, Strength::Compare);
                 let _ = write!(p.out, " {} ", op.symbol());
-                p.value(b, Place::Compare);
+                p.value(b, Strength::Compare);
             }),
             GuardKind::Same {
                 negated,
                 left,
                 right,
-            } => self.wrapped(place >= Place::Compare, |p| {
+            } => self.wrapped(place >= Strength::Compare, |p| {
                 p.term(left);
                 p.push(if *negated { " != " } else { " = " });
                 p.term(right);
@@ -533,18 +518,18 @@ impl<'a> Printer<'a> {
             GuardKind::Member(table, cells) => {
                 self.push(&self.theory[*table].name.clone());
                 self.push("(");
-                self.list(cells, ", ", |p, v| p.value(v, Place::Compare));
+                self.list(cells, ", ", |p, v| p.value(v, Strength::Compare));
                 self.push(")");
             }
-            GuardKind::Not(inner) => self.wrapped(place > Place::Not, |p| {
+            GuardKind::Not(inner) => self.wrapped(place > Strength::Not, |p| {
                 p.push("not ");
-                p.guard(inner, Place::Not);
+                p.guard(inner, Strength::Not);
             }),
-            GuardKind::And(members) => self.wrapped(place > Place::And, |p| {
-                p.list(members, " and ", |p, m| p.guard(m, Place::Not));
+            GuardKind::And(members) => self.wrapped(place > Strength::And, |p| {
+                p.list(members, " and ", |p, m| p.guard(m, Strength::Not));
             }),
-            GuardKind::Or(members) => self.wrapped(place > Place::Or, |p| {
-                p.list(members, " or ", |p, m| p.guard(m, Place::And));
+            GuardKind::Or(members) => self.wrapped(place > Strength::Or, |p| {
+                p.list(members, " or ", |p, m| p.guard(m, Strength::And));
             }),
             // Always in parentheses: its body ends with a dot or a colon of someone else's.
             GuardKind::Exists(binding, guard, body) => self.wrapped(true, |p| {
@@ -552,12 +537,12 @@ impl<'a> Printer<'a> {
                 p.binding(binding);
                 p.where_guard(guard.as_deref());
                 p.push(". ");
-                p.guard(body, Place::Top);
+                p.guard(body, Strength::Top);
             }),
         }
     }
 
-    fn value(&mut self, value: &Value, place: Place) {
+    fn value(&mut self, value: &Value, place: Strength) {
         match &value.kind {
             ValueKind::Int(n) => {
                 let _ = write!(self.out, "{n}");
@@ -577,19 +562,19 @@ impl<'a> Printer<'a> {
                     _ => false,
                 };
                 self.push(if again { "- " } else { "-" });
-                deep(|| self.value(inner, Place::Negative));
+                deep(|| self.value(inner, Strength::Negative));
             }
-            ValueKind::Sum(members) => self.wrapped(place >= Place::Sum, |p| {
+            ValueKind::Sum(members) => self.wrapped(place >= Strength::Sum, |p| {
                 for (i, (sign, member)) in members.iter().enumerate() {
                     match (i, sign) {
                         (0, _) => {}
                         (_, Sign::Plus) => p.push(" + "),
                         (_, Sign::Minus) => p.push(" - "),
                     }
-                    p.value(member, Place::Sum);
+                    p.value(member, Strength::Sum);
                 }
             }),
-            ValueKind::Product(members) => self.wrapped(place >= Place::Product, |p| {
+            ValueKind::Product(members) => self.wrapped(place >= Strength::Product, |p| {
                 for (i, (factor, member)) in members.iter().enumerate() {
                     match (i, factor) {
                         (0, _) => {}
@@ -597,7 +582,7 @@ impl<'a> Printer<'a> {
                         (_, Factor::Over) => p.push(" / "),
                         (_, Factor::Modulo) => p.push(" % "),
                     }
-                    p.value(member, Place::Product);
+                    p.value(member, Strength::Product);
                 }
             }),
             ValueKind::Abs(inner) => self.call("abs", std::slice::from_ref(inner.as_ref())),
@@ -616,7 +601,7 @@ impl<'a> Printer<'a> {
     fn call(&mut self, name: &str, values: &[Value]) {
         self.push(name);
         self.push("(");
-        deep(|| self.list(values, ", ", |p, v| p.value(v, Place::Compare)));
+        deep(|| self.list(values, ", ", |p, v| p.value(v, Strength::Compare)));
         self.push(")");
     }
 }

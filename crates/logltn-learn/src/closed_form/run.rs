@@ -106,7 +106,7 @@ impl<T: Real> Work<T> {
     pub fn keep(&self, tape: &Tape, again: &Again, kept: &mut [T]) {
         let rows = kept.len() / again.kept.len().max(1);
         for (&at, kept) in again.kept.iter().zip(kept.chunks_exact_mut(rows.max(1))) {
-            kept.copy_from_slice(Place::of(tape, at, rows).all(&self.values));
+            kept.copy_from_slice(Operand::of(tape, at, rows).all(&self.values));
         }
     }
 
@@ -114,20 +114,20 @@ impl<T: Real> Work<T> {
     pub fn put_back(&mut self, tape: &Tape, again: &Again, kept: &[T]) {
         let rows = kept.len() / again.kept.len().max(1);
         for (&at, kept) in again.kept.iter().zip(kept.chunks_exact(rows.max(1))) {
-            let values = Place::of(tape, at, rows).all_mut(&mut self.values);
+            let values = Operand::of(tape, at, rows).all_mut(&mut self.values);
             values.copy_from_slice(kept);
         }
     }
 
     /// Puts in a result that is known, one number for each row.
     pub fn put(&mut self, tape: &Tape, at: usize, rows: usize, numbers: impl Iterator<Item = T>) {
-        let values = Place::of(tape, at, rows).all_mut(&mut self.values);
+        let values = Operand::of(tape, at, rows).all_mut(&mut self.values);
         values.iter_mut().zip(numbers).for_each(|(to, x)| *to = x);
     }
 
     /// The derivatives by a result, one for each row.
     pub fn by(&self, tape: &Tape, at: usize, rows: usize) -> &[T] {
-        Place::of(tape, tape.derivatives(at).0, rows).all(&self.by)
+        Operand::of(tape, tape.derivatives(at).0, rows).all(&self.by)
     }
 
     /// The result for each row.
@@ -155,7 +155,7 @@ impl<T: Real> Work<T> {
         for (at, flow) in tape.flows.iter().enumerate() {
             let elsewhere = tape.leaf_numbers[at].is_some_and(|leaf| places(leaf).is_some());
             if active[at] && *flow == Flow::AddedUp && !elsewhere {
-                Place::of(tape, at, rows)
+                Operand::of(tape, at, rows)
                     .all_mut(&mut self.by)
                     .fill(T::ZERO);
             }
@@ -202,16 +202,16 @@ fn numbers(shape: Shape, rows: usize) -> usize {
 
 /// One result among those of a block.
 #[derive(Clone, Copy)]
-struct Place {
+struct Operand {
     start: usize,
     shape: Shape,
     rows: usize,
 }
 
-impl Place {
+impl Operand {
     #[inline(always)]
-    fn of(tape: &Tape, at: usize, rows: usize) -> Place {
-        Place {
+    fn of(tape: &Tape, at: usize, rows: usize) -> Operand {
+        Operand {
             start: tape.starts[at],
             shape: tape.shapes[at],
             rows,
@@ -259,7 +259,7 @@ impl Place {
 
     /// Its numbers in the shape of a result: themselves, or copied as often as needed.
     #[inline(always)]
-    fn expanded<'v, T: Real>(self, as_is: Place, values: &'v [T], room: &'v mut [T]) -> &'v [T] {
+    fn expanded<'v, T: Real>(self, as_is: Operand, values: &'v [T], room: &'v mut [T]) -> &'v [T] {
         if self.shape == as_is.shape {
             return self.all(values);
         }
@@ -283,7 +283,7 @@ impl Place {
     #[inline(always)]
     fn pass_on<T: Real>(
         self,
-        result: Place,
+        result: Operand,
         [g, a, b]: [&[T]; 3],
         into: Towards<'_, T>,
         f: impl Fn(T, T, T) -> T,
@@ -455,8 +455,8 @@ impl<T: Real> Task for Forward<'_, '_, T> {
             if self.again.is_some_and(|again| !again.computed[at]) {
                 continue;
             }
-            let result = Place::of(self.tape, at, self.rows);
-            let place = |at: usize| Place::of(self.tape, at, self.rows);
+            let result = Operand::of(self.tape, at, self.rows);
+            let place = |at: usize| Operand::of(self.tape, at, self.rows);
             // Operands stand before their results.
             let (before, rest) = values.split_at_mut(result.start);
             let out = &mut rest[..numbers(result.shape, self.rows)];
@@ -563,8 +563,8 @@ impl<T: Real, Table: DerefMut<Target = [T]>> Task for Backward<'_, '_, T, Table>
             if !self.active[at] || self.known.contains(&at) {
                 continue;
             }
-            let result = Place::of(self.tape, at, self.rows);
-            let place = |at: usize| Place::of(self.tape, at, self.rows);
+            let result = Operand::of(self.tape, at, self.rows);
+            let place = |at: usize| Operand::of(self.tape, at, self.rows);
             let (by_before, by_rest) = by.split_at_mut(result.start);
             let (source, _) = self.tape.derivatives(at);
             let g = &by_rest[self.tape.starts[source] - result.start..];
@@ -684,8 +684,8 @@ fn with_slope<T: Real>(by: &mut [T], once: bool, g: &[T], of: &[T], slope: impl 
 fn binary_by_first<T: Real>(
     f: Binary,
     gab: [&[T]; 3],
-    x: Place,
-    result: Place,
+    x: Operand,
+    result: Operand,
     into: Towards<'_, T>,
 ) {
     match f {
@@ -707,8 +707,8 @@ fn binary_by_second<T: Real>(
     f: Binary,
     gab: [&[T]; 3],
     out: &[T],
-    y: Place,
-    result: Place,
+    y: Operand,
+    result: Operand,
     into: Towards<'_, T>,
 ) {
     let [g, _, b] = gab;

@@ -15,7 +15,7 @@ use crate::knowledge::{Behind, Ground, KnowledgeBase, NetworkRef, Units};
 use crate::network::Network;
 use crate::spanned::Place;
 
-/// What a learnt number takes: itself, its gradient, and two moments of the optimiser; and while a checkpoint is written,
+/// What a learnt number takes: itself, its gradient, and two moments of the optimizer; and while a checkpoint is written,
 /// number and moments twice more.
 pub(super) const BYTES_LEARNT: usize = 40;
 

@@ -49,11 +49,11 @@ pub(super) struct Closed {
     learnt: Vec<usize>,
     /// A softmax has one number for each of so many classes, which are the last argument.
     pub classes: Option<u32>,
-    pub feeds: Vec<Feed>,
+    pub feeds: Vec<ClosedFeed>,
 }
 
 /// A closed form at arguments of some shape.
-pub(super) struct Feed {
+pub(super) struct ClosedFeed {
     shape: Vec<ArgumentShape>,
     /// How many individuals and numbers name a row.
     arity: usize,
@@ -237,7 +237,7 @@ impl Builder<'_> {
         });
         let active = tape.active(&learns);
         let arity = shape.iter().map(leaves).sum();
-        let feed = Feed {
+        let feed = ClosedFeed {
             shape: shape.to_vec(),
             arity,
             in_place: in_place.collect(),
@@ -329,7 +329,7 @@ impl Closed {
     /// Computes all rows: those of grids as products of matrices, keeping what a backward pass can use.
     fn forward_in_grids(
         &self,
-        feed: &Feed,
+        feed: &ClosedFeed,
         sources: Sources<'_>,
         rows: Rows<'_>,
         (room, grids): (&mut Room<f32>, &mut Grids),
@@ -353,7 +353,7 @@ impl Closed {
     /// Computes all rows, on all threads. Of rows of grids, which come first, the sums are known.
     fn forward<T: Real>(
         &self,
-        feed: &Feed,
+        feed: &ClosedFeed,
         sources: Sources<'_>,
         rows: Rows<'_>,
         grids: Option<&Grids>,
@@ -442,7 +442,7 @@ impl Closed {
     /// Computes one block; all of it, or some.
     fn block<T: Real>(
         &self,
-        feed: &Feed,
+        feed: &ClosedFeed,
         sources: Sources<'_>,
         rows: Rows<'_>,
         first: usize,
@@ -500,7 +500,7 @@ impl Closed {
     /// the first lane holds.
     fn backward(
         &self,
-        feed: &Feed,
+        feed: &ClosedFeed,
         sources: Sources<'_>,
         rows: Rows<'_>,
         grids: Option<&Grids>,
@@ -565,7 +565,7 @@ impl Closed {
     /// Adds the derivatives by a block's leaves to those by what they were read from.
     fn scatter(
         &self,
-        feed: &Feed,
+        feed: &ClosedFeed,
         sources: Sources<'_>,
         rows: Rows<'_>,
         first: usize,
@@ -634,7 +634,7 @@ impl Closed {
     }
 }
 
-impl Feed {
+impl ClosedFeed {
     /// Where a leaf is read, if that is where it is.
     fn place<'a, T: Real>(&self, sources: Sources<'a>, leaf: usize) -> Option<InPlace<'a, T>> {
         let (table, target) = self.in_place[leaf]?;
@@ -646,7 +646,7 @@ impl Feed {
 
 impl<'a> Rows<'a> {
     /// Some of them.
-    fn some(self, feed: &Feed, first: usize, count: usize) -> Rows<'a> {
+    fn some(self, feed: &ClosedFeed, first: usize, count: usize) -> Rows<'a> {
         Rows {
             individuals: &self.individuals[first * feed.arity..(first + count) * feed.arity],
             count,
@@ -661,7 +661,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    fn tuple(self, feed: &Feed, row: usize) -> &'a [u32] {
+    fn tuple(self, feed: &ClosedFeed, row: usize) -> &'a [u32] {
         &self.individuals[row * feed.arity..(row + 1) * feed.arity]
     }
 }
@@ -929,7 +929,7 @@ impl Model {
     ) -> Result<Vec<f64>, Diagnostics> {
         let shape = rows_shape(&self.theory[predicate].arguments)?;
         let found = self.closed.iter().position(|c| c.predicate == predicate);
-        let same = |feed: &Feed| feed.shape == shape;
+        let same = |feed: &ClosedFeed| feed.shape == shape;
         let feed = found.and_then(|closed| self.closed[closed].feeds.iter().position(same));
         let (Some(closed), Some(feed)) = (found, feed) else {
             let what = "there is no closed form to evaluate";
@@ -1119,7 +1119,7 @@ impl Model {
     fn out_of_range(
         &self,
         closed: &Closed,
-        feed: &Feed,
+        feed: &ClosedFeed,
         row: usize,
         tuple: &[u32],
         value: f64,

@@ -40,7 +40,7 @@ pub trait Grounding: Send {
     fn backward(&mut self, request: &Request, by_numbers: &[f32]);
 
     /// Shows each block of parameters, with a name and its gradients, always in the same order: the
-    /// optimiser changes the former, and sets the latter to 0. Whoever trains its parameters itself shows none.
+    /// optimizer changes the former, and sets the latter to 0. Whoever trains its parameters itself shows none.
     #[allow(clippy::type_complexity)] // a name would hide what the closure takes
     fn visit_parameters(&mut self, visit: &mut dyn FnMut(&str, &mut [f32], &mut [f32])) {
         let _ = visit;

@@ -250,7 +250,7 @@ impl Builder {
 
     // --- how it is trained -----------------------------------------------------------------------
 
-    /// Whatever the methods below have no word for: phases, optimiser, early stopping, p.
+    /// Whatever the methods below have no word for: phases, optimizer, early stopping, p.
     pub fn training(mut self, set: impl FnOnce(&mut Training)) -> Builder {
         set(&mut self.training);
         self

@@ -28,7 +28,7 @@ use crate::knowledge::{Ground, KnowledgeBase};
 use crate::large_tables;
 use crate::measure::{Answered, Measures};
 use crate::model::{Grounding, Model};
-use crate::optimise::{Frozen, Optimise};
+use crate::optimizers::{Frozen, Optimizers};
 use crate::part_names;
 use crate::sample::{Samples, seen_in_steps};
 use crate::schedule::Moment;
@@ -58,7 +58,7 @@ pub struct Session {
     /// The phase that the model is attached to.
     pub(crate) attached: Option<usize>,
     pub(crate) batches: Vec<TableBatches>,
-    pub(crate) optimise: Optimise,
+    pub(crate) optimizers: Optimizers,
     spread: Spread,
     /// Steps done.
     pub(crate) done: u64,
@@ -251,7 +251,7 @@ impl Session {
             return Err(found);
         }
         let mut session = Session {
-            optimise: Optimise::new(training.optimizer, frozen, &mut model),
+            optimizers: Optimizers::new(training.optimizer, frozen, &mut model),
             spread: Spread::new(&knowledge, training.entropy, &training.crisp),
             measures,
             warnings: whole.warnings().clone(),
@@ -285,7 +285,7 @@ impl Session {
         let grounds = session.knowledge.predicates.iter();
         let hosts = grounds.filter(|g| matches!(g, Ground::Host)).count() > 0;
         let frozen = !session.training.freeze.is_empty();
-        if frozen && !hosts && !session.optimise.moves_something(&mut session.model) {
+        if frozen && !hosts && !session.optimizers.moves_something(&mut session.model) {
             let what = "there is nothing to train: all that could be learnt is frozen";
             return Err(Diagnostic::error(Code::NothingToTrain, what)
                 .help(
@@ -336,7 +336,7 @@ impl Session {
         }
         self.model.ground(id, grounding);
         self.attached = None;
-        self.optimise.anew(&mut self.model);
+        self.optimizers.anew(&mut self.model);
         Ok(())
     }
 
@@ -348,9 +348,9 @@ impl Session {
 
     /// From now on each step moves the parameters of this predicate's network twice, by the same gradient.
     ///
-    /// That is what an optimiser does that was given them twice, as the paper's authors' released code does.
+    /// That is what an optimizer does that was given them twice, as the paper's authors' released code does.
     pub fn move_twice(&mut self, predicate: &str) {
-        self.optimise.move_twice(predicate);
+        self.optimizers.move_twice(predicate);
     }
 
     /// The seed of all random numbers.
@@ -539,14 +539,14 @@ impl Session {
         loss += self.spread.add(&self.knowledge, &mut phase.engine);
         self.model.backward(&phase.engine);
         self.model.unless_stopped()?;
-        self.optimise.hold(&mut self.model);
-        let gradient_norm = Optimise::clip(&mut self.model, self.training.clip_norm);
+        self.optimizers.hold(&mut self.model);
+        let gradient_norm = Optimizers::clip(&mut self.model, self.training.clip_norm);
         // As clipping leaves it.
         let largest = gradient_norm.min(self.training.clip_norm.unwrap_or(f64::INFINITY));
-        if !gradient_norm.is_finite() || !loss.is_finite() || self.optimise.loses(largest) {
+        if !gradient_norm.is_finite() || !loss.is_finite() || self.optimizers.loses(largest) {
             return Err(self.not_finite(step, loss, at, &parameters));
         }
-        self.optimise.step(&mut self.model, learning_rate);
+        self.optimizers.step(&mut self.model, learning_rate);
         self.done = step;
         self.last_parameters = parameters;
         Ok(Step {
@@ -678,7 +678,7 @@ impl Session {
     /// What to say of a training in which no step had a gradient. None if there is nothing to learn, or
     /// all of it is frozen.
     pub fn nothing_moved(&mut self) -> Option<Diagnostic> {
-        let any = self.optimise.moves_something(&mut self.model);
+        let any = self.optimizers.moves_something(&mut self.model);
         let undecided = self.knowledge.has_undecided_network();
         any.then(|| vanishing::nothing_moved(&self.training.semantics, self.done, undecided))
     }

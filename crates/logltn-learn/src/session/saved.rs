@@ -21,12 +21,12 @@ impl Session {
     pub fn state(&mut self) -> State {
         let mut state = self.weights();
         let mut facts: Vec<(String, String)> = Vec::new();
-        for (name, optimiser) in self.optimise.states() {
+        for (name, optimizer) in self.optimizers.states() {
             facts.push((
                 format!("optimiser.{name}.steps"),
-                optimiser.steps.to_string(),
+                optimizer.steps.to_string(),
             ));
-            for (what, values) in [("first", &optimiser.first), ("second", &optimiser.second)] {
+            for (what, values) in [("first", &optimizer.first), ("second", &optimizer.second)] {
                 if !values.is_empty() {
                     let name = format!("optimiser.{name}.{what}");
                     state
@@ -114,7 +114,7 @@ impl Session {
         };
         let count = |what: &str| state.facts.keys().filter(|f| f.starts_with(what)).count();
         if count("batches.") != self.batches.len()
-            || count("optimiser.") != self.optimise.states().count()
+            || count("optimiser.") != self.optimizers.states().count()
         {
             return Err(other("it has other tables or other networks".to_string()));
         }
@@ -124,8 +124,8 @@ impl Session {
             let at = fact(format!("batches.{name}"))?;
             batches.push(pair(at).ok_or_else(damaged)?);
         }
-        let mut optimisers = Vec::new();
-        for (name, now) in self.optimise.states() {
+        let mut optimizers = Vec::new();
+        for (name, now) in self.optimizers.states() {
             let steps = fact(format!("optimiser.{name}.steps"))?;
             let mut then = now.clone();
             then.steps = steps.parse().map_err(|_| damaged())?;
@@ -137,10 +137,10 @@ impl Session {
                     Some((_, stored)) if stored.len() == values.len() => {
                         values.copy_from_slice(stored);
                     }
-                    _ => return Err(other("its optimiser differs".to_string())),
+                    _ => return Err(other("its optimizer differs".to_string())),
                 }
             }
-            optimisers.push(then);
+            optimizers.push(then);
         }
         let best = match state.facts.get("best") {
             None => None,
@@ -160,7 +160,7 @@ impl Session {
             self.use_axioms(before)?;
             return Err(errors);
         }
-        for (now, then) in self.optimise.states_mut().zip(optimisers) {
+        for (now, then) in self.optimizers.states_mut().zip(optimizers) {
             *now = then;
         }
         for (batches, state) in self.batches.iter_mut().zip(batches) {

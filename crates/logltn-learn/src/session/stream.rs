@@ -93,7 +93,7 @@ impl Session {
         self.model
             .attach(&self.knowledge, &self.phases[phase].engine)?;
         self.attached = Some(phase);
-        self.optimise.cover(&mut self.model);
+        self.optimizers.cover(&mut self.model);
         Ok(())
     }
 }

@@ -16,12 +16,12 @@ pub struct Evaluate {
     /// How many steps between evaluations; `None` is at the end only.
     pub every: Option<u64>,
     /// What is measured.
-    pub metrics: Vec<Metric>,
+    pub metrics: Vec<MetricSpec>,
 }
 
 /// One number that says how good a predicate, a function or a table's axioms are.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Metric {
+pub struct MetricSpec {
     /// Its place.
     pub span: Span,
     /// Which number.
@@ -74,7 +74,7 @@ struct Keys<'d> {
     filter: Option<Item<'d>>,
 }
 
-impl Metric {
+impl MetricSpec {
     /// What reports call it: its `name`, or else `accuracy(digit)`, `hits@10(linked, t)`: what is measured, and which
     /// argument is looked for.
     pub fn label(&self) -> String {
@@ -91,7 +91,7 @@ impl Metric {
         }
     }
 
-    fn read(item: &Item<'_>) -> Option<Metric> {
+    fn read(item: &Item<'_>) -> Option<MetricSpec> {
         let what =
             "a metric such as { metric = \"accuracy\", predicate = \"P\", rows = \"test.csv\" }";
         let mut table = item.table(what)?;
@@ -132,7 +132,7 @@ impl Metric {
         let (columns, part) = read_own_columns(&mut table);
         let sound = problems.count() == before;
         table.end()?;
-        sound.then_some(Metric {
+        sound.then_some(MetricSpec {
             span,
             kind,
             of: of?,
@@ -253,7 +253,7 @@ impl Evaluate {
         let mut table = item.table("a table with `metrics`")?;
         let every = table.whole("every", 1, i64::MAX as u64);
         let metrics = table.read("metrics", |item| {
-            item.list("an array of metrics", Metric::read)
+            item.list("an array of metrics", MetricSpec::read)
         });
         let metrics = metrics.unwrap_or_default();
         let mut labels = BTreeMap::new();

@@ -47,7 +47,7 @@ use toml::de::DeTable;
 pub use against::{SortKind, TheoryNames, check_against};
 pub use axioms::Axiom;
 pub use data::{FeatureSource, Individuals, Labels, Param, Sort, Split, Table};
-pub use evaluate::{Evaluate, Metric, MetricTruth, Ranking};
+pub use evaluate::{Evaluate, MetricSpec, MetricTruth, Ranking};
 pub(crate) use files::{learnt_from, measured_against};
 pub use logltn_learn::{
     By, Curve, InputExpr, Length, MetricKind, Moment, Optimizer, Schedule, Schedules, Spanned,

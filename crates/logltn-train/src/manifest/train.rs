@@ -60,7 +60,7 @@ pub struct Phase {
 /// `early_stop = { metric = "accuracy", patience = 10 }`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EarlyStop {
-    /// The [label](super::Metric::label) of a metric, or its kind.
+    /// The [label](super::MetricSpec::label) of a metric, or its kind.
     pub metric: Spanned<String>,
     /// How many evaluations without a better value.
     pub patience: u64,
@@ -134,10 +134,10 @@ impl Train {
             return;
         };
         let metrics = evaluate.map_or(&[][..], |e| &e.metrics);
-        let matching = |m: &&super::Metric| {
+        let matching = |m: &&super::MetricSpec| {
             m.label() == stop.metric.value || m.kind.name() == stop.metric.value
         };
-        let labels: Vec<String> = metrics.iter().map(super::Metric::label).collect();
+        let labels: Vec<String> = metrics.iter().map(super::MetricSpec::label).collect();
         let known = quoted_list(labels.iter().map(String::as_str));
         let diagnostic = match metrics.iter().filter(matching).count() {
             1 => return,

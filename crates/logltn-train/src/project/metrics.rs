@@ -124,7 +124,7 @@ impl Project {
 
     fn known(
         &self,
-        metric: &manifest::Metric,
+        metric: &manifest::MetricSpec,
         labels: &Labels,
     ) -> Result<Option<Known>, Diagnostics> {
         let theory = self.theory();
@@ -209,7 +209,7 @@ impl Project {
     /// Rows of the file that has the individuals: their only argument, and what is right in a column of it.
     fn own_metric_rows(
         &self,
-        metric: &manifest::Metric,
+        metric: &manifest::MetricSpec,
         file: &Spanned<PathBuf>,
         arguments: &[ArgumentSort],
     ) -> Result<Rows, Diagnostics> {
@@ -278,7 +278,7 @@ impl Project {
     /// The columns of a file, by the names in its header: the arguments, and `truth` or `value`.
     fn metric_rows(
         &self,
-        metric: &manifest::Metric,
+        metric: &manifest::MetricSpec,
         file: &Spanned<PathBuf>,
         arguments: &[ArgumentSort],
         names: &[String],
@@ -410,7 +410,7 @@ impl Project {
     /// an argument's name, in their order.
     fn filter(
         &self,
-        metric: &manifest::Metric,
+        metric: &manifest::MetricSpec,
         tables: &[Spanned<String>],
         names: &[String],
     ) -> Result<Vec<(String, Vec<usize>)>, Diagnostics> {

@@ -260,7 +260,7 @@ fn told(
         .flat_map(|evaluate| &evaluate.metrics);
     let smaller = metrics
         .filter(|metric| metric.kind.better() == Better::Smaller)
-        .map(crate::manifest::Metric::label);
+        .map(crate::manifest::MetricSpec::label);
     Ok((told, smaller.collect()))
 }
 

@@ -7,7 +7,7 @@ use super::strata::Layer;
 use crate::plan::Plan;
 use crate::plan::active::Active;
 use crate::plan::blocks::{Block, BlockPlaces, Blocks};
-use crate::plan::physical::{Physical, Place};
+use crate::plan::physical::{Physical, SlotSource};
 use crate::plan::program::NodeKind;
 
 #[derive(Clone, Debug, Default)]
@@ -98,12 +98,12 @@ impl Asked {
             })
         };
         for (stratum, _, place) in uses() {
-            if let Place::Base(slot) = place {
+            if let SlotSource::Base(slot) = place {
                 let place = active.bases[program][slot] as usize;
                 marks[stratum][layer.start(plan, stratum) + place] = true;
             }
         }
-        let listed = |place: Place| matches!(place, Place::Array(_));
+        let listed = |place: SlotSource| matches!(place, SlotSource::Array(_));
         for level in 0..exec.levels.len() {
             let here = || uses().filter(|(_, at, place)| *at == level && listed(*place));
             if here().next().is_none() {
@@ -112,7 +112,9 @@ impl Asked {
             blocks.make_room(exec);
             blocks.visit(active, plan, program, exec, level, range, &mut |block| {
                 for (stratum, _, place) in here() {
-                    let Place::Array(index) = place else { continue };
+                    let SlotSource::Array(index) = place else {
+                        continue;
+                    };
                     let start = layer.start(plan, stratum);
                     mark_places(block, index, &mut marks[stratum][start..]);
                 }

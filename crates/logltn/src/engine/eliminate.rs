@@ -3,7 +3,7 @@
 
 use super::run::Run;
 use crate::operators::{FLOOR, Semiring};
-use crate::plan::physical::{Physical, Place};
+use crate::plan::physical::{Physical, SlotSource};
 use crate::plan::program::{Elimination, EliminationInput, NodeKind};
 use crate::vector::Real;
 
@@ -247,11 +247,11 @@ impl<T: Real> Run<'_, '_, T> {
         work.keys.clear();
         match (elimination.key_slot, self.exec.nodes[node].place) {
             (None, _) => work.keys.resize(bindings, 0),
-            (Some(_), Place::Base(slot)) => {
+            (Some(_), SlotSource::Base(slot)) => {
                 let key = self.shared.active.bases[self.program][slot];
                 work.keys.resize(bindings, key);
             }
-            (Some(_), Place::Array(array)) => {
+            (Some(_), SlotSource::Array(array)) => {
                 let block = self.lane.blocks.block(self.exec.nodes[node].level);
                 work.keys.extend_from_slice(block.array(array));
             }

@@ -14,7 +14,7 @@ use crate::parameters::AxiomParameters;
 use crate::plan::Plan;
 use crate::plan::applied::{Applied, Tree, Values};
 use crate::plan::events::ExportedEvents;
-use crate::plan::physical::{Add, Level, Lookup, Node, Physical, Place};
+use crate::plan::physical::{Add, Level, Lookup, Node, Physical, SlotSource};
 use crate::plan::program::{
     Elimination, EliminationInput, MapValues, NO_LIST, NodeKind, ResolveTable,
 };
@@ -159,11 +159,11 @@ impl Writer {
         }
     }
 
-    fn place(&mut self, key: &str, place: Place, bases: &[u32]) -> Written {
+    fn place(&mut self, key: &str, place: SlotSource, bases: &[u32]) -> Written {
         self.key(key)?;
         match place {
-            Place::Base(slot) => write!(self.out, "{{\"base\":{}}}", bases[slot]),
-            Place::Array(index) => write!(self.out, "{{\"array\":{index}}}"),
+            SlotSource::Base(slot) => write!(self.out, "{{\"base\":{}}}", bases[slot]),
+            SlotSource::Array(index) => write!(self.out, "{{\"array\":{index}}}"),
         }
     }
 
@@ -173,8 +173,8 @@ impl Writer {
             w.out.push('{');
             w.key("from")?;
             match add.from {
-                Place::Base(slot) => write!(w.out, "{{\"base\":{}}}", base(slot))?,
-                Place::Array(index) => write!(w.out, "{{\"array\":{index}}}")?,
+                SlotSource::Base(slot) => write!(w.out, "{{\"base\":{}}}", base(slot))?,
+                SlotSource::Array(index) => write!(w.out, "{{\"array\":{index}}}")?,
             }
             w.key("maps")?;
             w.list(&add.maps, |w, own| {

@@ -14,7 +14,7 @@ use crate::operators::{
 use crate::plan::Plan;
 use crate::plan::active::Active;
 use crate::plan::blocks::{BlockPlaces, Blocks, Cursor};
-use crate::plan::physical::{LevelComponent, MOST_LITERALS, Node, Physical, Place};
+use crate::plan::physical::{LevelComponent, MOST_LITERALS, Node, Physical, SlotSource};
 use crate::plan::program::NodeKind;
 use crate::recursion::deep;
 use crate::semantics::Semantics;
@@ -465,14 +465,14 @@ impl<T: Real> Run<'_, '_, T> {
 
     fn gather_places(&self, node: usize, table: &[T], out: &mut [T], add: bool) {
         match self.exec.nodes[node].place {
-            Place::Base(slot) => {
+            SlotSource::Base(slot) => {
                 let value = table[self.shared.active.bases[self.program][slot] as usize];
                 match add {
                     true => out.iter_mut().for_each(|out| *out += value),
                     false => out.fill(value),
                 }
             }
-            Place::Array(index) => {
+            SlotSource::Array(index) => {
                 let block = self.lane.blocks.block(self.exec.nodes[node].level);
                 match block.places(index) {
                     BlockPlaces::Listed(places) if add => {
@@ -812,11 +812,11 @@ impl<T: Real> Run<'_, '_, T> {
         } = &mut *self.lane;
         let table = &mut by_literal[request][usize::from(negated)];
         match self.exec.nodes[node].place {
-            Place::Base(slot) => {
+            SlotSource::Base(slot) => {
                 let place = self.shared.active.bases[self.program][slot] as usize;
                 table.add(start + place, T::kernels().sum(by));
             }
-            Place::Array(index) => {
+            SlotSource::Array(index) => {
                 let block = blocks.block(self.exec.nodes[node].level);
                 match block.places(index) {
                     places if start > 0 => table.add_beyond(start, places, by),

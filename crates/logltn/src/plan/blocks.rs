@@ -6,7 +6,7 @@ use std::ops::{Add, AddAssign};
 use super::active::Active;
 use crate::operators::Segment;
 use crate::plan::Plan;
-use crate::plan::physical::{Level, Physical, Place};
+use crate::plan::physical::{Level, Physical, SlotSource};
 use crate::plan::program::ResolveTable;
 
 /// One level's bindings.
@@ -300,10 +300,10 @@ fn grow<V: Clone + Default>(arrays: &mut Vec<Vec<V>>, count: usize, capacity: us
     }
 }
 
-fn value(place: Place, block: &Block, bases: &[u32], at: usize) -> u32 {
+fn value(place: SlotSource, block: &Block, bases: &[u32], at: usize) -> u32 {
     match place {
-        Place::Base(slot) => bases[slot],
-        Place::Array(index) => {
+        SlotSource::Base(slot) => bases[slot],
+        SlotSource::Array(index) => {
             debug_assert!(block.strides[index].is_none(), "not written down");
             block.arrays[index][at]
         }
@@ -404,8 +404,8 @@ fn write_parents(
     }
     for (add, array) in level.wide_adds.iter().zip(&mut block.wide) {
         let base = |p: usize| match add.from {
-            Place::Base(slot) => wide_bases[slot],
-            Place::Array(index) => parent.wide[index][first + p],
+            SlotSource::Base(slot) => wide_bases[slot],
+            SlotSource::Array(index) => parent.wide[index][first + p],
         };
         write_same(
             &add.maps[0],
@@ -476,8 +476,8 @@ fn write_run(
     }
     for (add, array) in level.wide_adds.iter().zip(&mut block.wide) {
         let base = match add.from {
-            Place::Base(slot) => wide_bases[slot],
-            Place::Array(index) => parent.wide[index][cursor.parent],
+            SlotSource::Base(slot) => wide_bases[slot],
+            SlotSource::Array(index) => parent.wide[index][cursor.parent],
         };
         let out = &mut array[block.len..block.len + take];
         write_sums(&add.maps, &active.wide, base, at, from, out);

@@ -60,15 +60,15 @@ pub(crate) struct Node {
     pub level: usize,
     /// Which of its level's buffers holds its value. The members of a connective are side by side.
     pub buffer: usize,
-    /// For a literal: where its places is; for an elimination, its keys.
-    pub place: Place,
+    /// For a literal: where its places stand; for an elimination, its keys.
+    pub place: SlotSource,
     /// In a definition that was written out: its empty `exists` are not counted.
     pub uncounted: bool,
 }
 
 /// Where the values of a slot are.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Place {
+pub(crate) enum SlotSource {
     /// The same for all bindings: the slot's base.
     Base(usize),
     /// In this array of the level's block.
@@ -95,7 +95,7 @@ pub(crate) struct Level {
 #[derive(Clone, Debug)]
 pub(crate) struct LevelComponent {
     pub component: usize,
-    pub key: Option<Place>,
+    pub key: Option<SlotSource>,
     /// For people.
     pub bound: Arc<Bound>,
     /// Its place in the text of the quantifier.
@@ -106,7 +106,7 @@ pub(crate) struct LevelComponent {
 #[derive(Clone, Debug)]
 pub(crate) struct Add {
     /// Where the parent level has the sum so far.
-    pub from: Place,
+    pub from: SlotSource,
     /// Per component.
     pub maps: Vec<Vec<usize>>,
 }
@@ -150,7 +150,7 @@ pub(crate) struct SmallClause {
 pub(crate) struct ClauseLiteral {
     pub request: usize,
     pub negated: bool,
-    pub place: Place,
+    pub place: SlotSource,
 }
 
 /// What a small clause computes for each binding, and what is done with the values.

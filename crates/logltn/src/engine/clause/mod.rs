@@ -21,7 +21,7 @@ use super::pieces::Threads;
 use super::run::{Lane, Partial, Run};
 use super::touched::Touched;
 use crate::operators::{Settings, State, Summand};
-use crate::plan::physical::{ClauseLiteral, Form, MOST_LITERALS, Place, SmallClause};
+use crate::plan::physical::{ClauseLiteral, Form, MOST_LITERALS, SlotSource, SmallClause};
 use crate::vector::{Power, Real, run_task};
 
 use kernel::{Bindings, GATHERED, OverPlaces, OverRows, OverSums};
@@ -266,8 +266,8 @@ impl<T: Real> Run<'_, '_, T> {
             places.resize(len, 0);
             let entry = &tables.entries[table];
             let between = match literal.place {
-                Place::Array(index) => entry.places(places, block.array(index)),
-                Place::Base(slot) => {
+                SlotSource::Array(index) => entry.places(places, block.array(index)),
+                SlotSource::Base(slot) => {
                     let base = self.shared.active.bases[self.program][slot];
                     let place = entry.place(base);
                     places.fill(place);

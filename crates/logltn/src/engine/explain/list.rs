@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::look::{Look, Place, bind, order};
+use super::look::{LiteralPlace, Look, bind, order};
 use super::tree::{Literal, Quantifier, Tree, TreeKind};
 use super::{Looked, Violation, Witness};
 use crate::guard::Cell;
@@ -19,11 +19,11 @@ use crate::vector::Real;
 /// What is shown, as it is met.
 #[derive(Default)]
 struct List {
-    literals: Vec<(Place, BlamedLiteral)>,
-    seen: FxHashSet<Place>,
+    literals: Vec<(LiteralPlace, BlamedLiteral)>,
+    seen: FxHashSet<LiteralPlace>,
     witnesses: Vec<Witness>,
     /// The tuples of definitions that were gone into.
-    opened: FxHashSet<Place>,
+    opened: FxHashSet<LiteralPlace>,
 }
 
 impl<T: Real> Look<'_, T> {

@@ -22,7 +22,7 @@ use crate::vector::Real;
 const CHUNK: usize = 1024;
 
 /// A literal by its place in the tables: request, whether it is negated, and where.
-pub(super) type Place = (usize, bool, usize);
+pub(super) type LiteralPlace = (usize, bool, usize);
 
 /// What a look at an axiom reads.
 pub(super) struct Look<'a, T> {
@@ -45,9 +45,9 @@ pub(super) struct Look<'a, T> {
     forall: Aggregation<f64>,
     exists: Aggregation<f64>,
     /// The derivatives found so far.
-    pub blames: FxHashMap<Place, f64>,
+    pub blames: FxHashMap<LiteralPlace, f64>,
     /// Those by tuples of definitions that are still to be looked into, by the step that computes them.
-    pub pending: BTreeMap<(usize, Place), f64>,
+    pub pending: BTreeMap<(usize, LiteralPlace), f64>,
 }
 
 /// A member of a connective or a quantifier.
@@ -104,7 +104,7 @@ impl<'a, T: Real> Look<'a, T> {
 
     // --- literals -------------------------------------------------------------------------------
 
-    pub fn place(&self, literal: &Literal, env: &[Cell]) -> Place {
+    pub fn place(&self, literal: &Literal, env: &[Cell]) -> LiteralPlace {
         let (code, class) = literal.code(&self.scope, env);
         let row = self.ground.active.numbering[literal.request].number(code);
         let mut place = literal.place(row, class);
@@ -114,7 +114,7 @@ impl<'a, T: Real> Look<'a, T> {
         (literal.request, literal.negated, place)
     }
 
-    pub fn at(&self, (request, negated, place): Place) -> f64 {
+    pub fn at(&self, (request, negated, place): LiteralPlace) -> f64 {
         let literals = &self.ground.literals[request];
         match negated {
             true => literals.negative[place].to_f64(),

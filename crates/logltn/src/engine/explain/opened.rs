@@ -6,7 +6,7 @@
 use std::mem::replace;
 
 use super::Looked;
-use super::look::{Look, Place};
+use super::look::{LiteralPlace, Look};
 use super::tree::{Literal, Planter, Tree, TreeKind};
 use crate::engine::strata::Layer;
 use crate::guard::{Cell, Scope, TableIndexes};
@@ -78,7 +78,7 @@ impl<'a> Opened<'a> {
     }
 
     /// The step that computes a tuple, and its place in the order of computing; none at the end of a depth.
-    fn step(&self, (stratum, _, place): Place) -> Option<(&Step, usize)> {
+    fn step(&self, (stratum, _, place): LiteralPlace) -> Option<(&Step, usize)> {
         let (layer, tuple) = self.plan.strata.strata[stratum].tuple_at(place);
         let steps = &self.steps[stratum];
         let after = steps.partition_point(|(s, _)| (s.layer, s.start as usize) <= (layer, tuple));
@@ -92,7 +92,7 @@ impl<'a, T: Real> Look<'a, T> {
     /// Looks into the formula of a definition at a tuple, if there is anything to see.
     pub fn inside(
         &mut self,
-        place: Place,
+        place: LiteralPlace,
         look: impl FnOnce(&mut Self, &Tree<'a>, &mut Vec<Cell>) -> Looked<()>,
     ) -> Looked<()> {
         let (stratum, negated, at) = place;
@@ -122,7 +122,7 @@ impl<'a, T: Real> Look<'a, T> {
     }
 
     /// Adds to the derivative by a tuple.
-    pub fn blame_tuple(&mut self, place: Place, by: f64) {
+    pub fn blame_tuple(&mut self, place: LiteralPlace, by: f64) {
         if let Some((_, step)) = self.opened.step(place) {
             *self.pending.entry((step, place)).or_default() += by;
         }

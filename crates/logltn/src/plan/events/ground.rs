@@ -4,7 +4,7 @@ use super::variables::Variables;
 use crate::circuit::Proposition;
 use crate::plan::Plan;
 use crate::plan::active::Active;
-use crate::plan::physical::{Physical, Place};
+use crate::plan::physical::{Physical, SlotSource};
 use crate::plan::program::{MOST_CODES, NodeKind, ResolveTable};
 use crate::recursion::deep;
 
@@ -202,10 +202,10 @@ impl<'a> Grounding<'a> {
         }
     }
 
-    fn value(&self, level: usize, place: Place) -> u32 {
+    fn value(&self, level: usize, place: SlotSource) -> u32 {
         match place {
-            Place::Base(slot) => self.active.bases[self.program][slot],
-            Place::Array(index) => self.slots[level][index],
+            SlotSource::Base(slot) => self.active.bases[self.program][slot],
+            SlotSource::Array(index) => self.slots[level][index],
         }
     }
 
@@ -259,8 +259,8 @@ impl<'a> Grounding<'a> {
         }
         for (i, add) in exec_level.wide_adds.iter().enumerate() {
             let mut sum = match add.from {
-                Place::Base(slot) => self.exec.wide_slots[slot],
-                Place::Array(index) => self.wide[parent][index],
+                SlotSource::Base(slot) => self.exec.wide_slots[slot],
+                SlotSource::Array(index) => self.wide[parent][index],
             };
             for (maps, at) in add.maps.iter().zip(at) {
                 (maps.iter()).for_each(|m| sum += self.active.wide[*m][*at as usize]);

@@ -100,7 +100,7 @@ struct Ground<'a> {
     program: Program,
     /// What is bound around the formula at hand, and where.
     around: Vec<Arc<Bound>>,
-    places: Vec<Place>,
+    places: Vec<ComponentPlace>,
     level: usize,
     /// Which levels read which slots.
     reads: Vec<(usize, usize)>,
@@ -111,7 +111,7 @@ struct Ground<'a> {
 
 /// Where a component is.
 #[derive(Clone, Copy)]
-struct Place {
+struct ComponentPlace {
     level: usize,
     /// Among the components of its level.
     position: usize,
@@ -288,7 +288,7 @@ impl Ground<'_> {
             .collect();
         let depth = self.around.len();
         self.around.extend(bound.iter().cloned());
-        (self.places).extend((0..bound.len()).map(|position| Place { level, position }));
+        (self.places).extend((0..bound.len()).map(|position| ComponentPlace { level, position }));
         self.program.levels.push(Level {
             parent: outer,
             bound,
@@ -337,7 +337,7 @@ impl Ground<'_> {
     }
 
     fn use_map(&mut self, slot: usize, owner: usize, map: usize) {
-        let Place { level, position } = self.places[owner];
+        let ComponentPlace { level, position } = self.places[owner];
         let level = &mut self.program.levels[level];
         let count = level.bound.len();
         add_entry(&mut level.adds, slot, count).maps[position].push(map);
@@ -345,7 +345,7 @@ impl Ground<'_> {
 
     fn use_wide_map(&mut self, wide: usize, owner: usize, values: Vec<u64>) {
         let map = self.add_map(owner, MapValues::Wide(values));
-        let Place { level, position } = self.places[owner];
+        let ComponentPlace { level, position } = self.places[owner];
         self.wide_reads.push((wide, level));
         let level = &mut self.program.levels[level];
         let count = level.bound.len();

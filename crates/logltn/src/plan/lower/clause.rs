@@ -69,7 +69,7 @@ impl Lower<'_> {
         if let Form::ExistsClass { .. } = form {
             let inner = &physical.levels[nodes[found[0]].level];
             let members = self.requests[literals[0].request].width;
-            let Place::Array(index) = literals[0].place else {
+            let SlotSource::Array(index) = literals[0].place else {
                 return None;
             };
             if members == 0
@@ -192,8 +192,8 @@ impl Lower<'_> {
     fn picks_classes(&self, level: &Level, literals: &[ClauseLiteral], at: usize) -> bool {
         let component = &self.components[level.components[at].component];
         let all = |l: &ClauseLiteral| match l.place {
-            Place::Base(_) => false,
-            Place::Array(index) => match level.adds[index].maps[at].as_slice() {
+            SlotSource::Base(_) => false,
+            SlotSource::Array(index) => match level.adds[index].maps[at].as_slice() {
                 [map] => match &self.maps[*map].values {
                     MapValues::Plain(values) => {
                         values.len() == self.requests[l.request].width
@@ -217,7 +217,7 @@ impl Lower<'_> {
             let sample = &values[..values.len().min(4096)];
             sample.windows(2).filter(|pair| pair[0] != pair[1]).count()
         }
-        let Place::Array(index) = literal.place else {
+        let SlotSource::Array(index) = literal.place else {
             return 0;
         };
         let maps = level.adds[index].maps.last();

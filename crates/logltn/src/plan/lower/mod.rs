@@ -229,8 +229,8 @@ impl Lower<'_> {
 fn find_places_of_literals(physical: &mut Physical) {
     let counts = physical.levels.iter().map(|level| level.adds.len());
     let mut only: Vec<Vec<bool>> = counts.map(|count| vec![true; count]).collect();
-    let mut read = |level: usize, place: Place| {
-        if let Place::Array(index) = place {
+    let mut read = |level: usize, place: SlotSource| {
+        if let SlotSource::Array(index) = place {
             only[level][index] = false;
         }
     };
@@ -238,7 +238,7 @@ fn find_places_of_literals(physical: &mut Physical) {
         level.adds.iter().for_each(|a| read(level.parent, a.from));
         let keys = level.components.iter().filter_map(|c| c.key);
         keys.for_each(|key| read(level.parent, key));
-        let looked_up = level.resolves.iter().map(|r| Place::Array(r.array));
+        let looked_up = level.resolves.iter().map(|r| SlotSource::Array(r.array));
         looked_up.for_each(|array| read(at, array));
     }
     for node in &physical.nodes {
@@ -262,26 +262,9 @@ fn uncounted(program: &Program) -> Vec<bool> {
         .collect();
     // Children come before their parents.
     for (at, node) in program.nodes.iter().enumerate().rev() {
-        if !uncounted[at] {
-            continue;
-        }
-        match &node.kind {
-            NodeKind::Constant(_) | NodeKind::Literal { .. } | NodeKind::Use { .. } => {}
-            NodeKind::Not(a) | NodeKind::Log(a) | NodeKind::Quantifier { body: a, .. } => {
-                uncounted[*a] = true;
-            }
-            NodeKind::Implies(a, b) | NodeKind::Iff(a, b) => {
-                uncounted[*a] = true;
-                uncounted[*b] = true;
-            }
-            NodeKind::And(members) | NodeKind::Or(members) => {
-                members.iter().for_each(|m| uncounted[*m] = true);
-            }
-            NodeKind::Elimination(index) => {
-                let elimination = &program.eliminations[*index];
-                (elimination.common.iter()).for_each(|m| uncounted[*m] = true);
-                (elimination.factors.iter()).for_each(|f| uncounted[f.body] = true);
-            }
+        if uncounted[at] {
+            let children = node.kind.children(&program.eliminations).into_iter();
+            children.for_each(|child| uncounted[child] = true);
         }
     }
     uncounted
@@ -322,6 +305,6 @@ fn index_of(adds: &[SlotAdd], slot: usize) -> Option<usize> {
 }
 
 /// Level 0 has no arrays: everything there is constant.
-fn place(adds: &[SlotAdd], slot: usize) -> Place {
-    index_of(adds, slot).map_or(Place::Base(slot), Place::Array)
+fn place(adds: &[SlotAdd], slot: usize) -> SlotSource {
+    index_of(adds, slot).map_or(SlotSource::Base(slot), SlotSource::Array)
 }
