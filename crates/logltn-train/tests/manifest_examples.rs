@@ -132,7 +132,7 @@ fn pascal_part() {
 
     let evaluate = m.evaluate.as_ref().expect("[evaluate]");
     assert_eq!(evaluate.every, Some(100));
-    let labels: Vec<String> = evaluate.metrics.iter().map(Metric::label).collect();
+    let labels: Vec<String> = evaluate.metrics.iter().map(MetricSpec::label).collect();
     assert_eq!(
         labels,
         ["balanced_accuracy(type)", "average_precision(part_of)"]

@@ -22,17 +22,7 @@ pub fn accuracy(predicted: &[usize], known: &[usize]) -> Result<f64, MetricError
 }
 
 /// The share of rows of which what is truer than ½ is true, and all else is not.
-///
-/// ```
-/// # use logltn_learn::metrics::{Scores, accuracy_of_truths};
-/// let said = Scores::truths(vec![0.9, 0.2, 0.6])?;
-/// assert_eq!(accuracy_of_truths(&said, &[true, false, false])?, 2.0 / 3.0);
-/// # Ok::<(), logltn_learn::metrics::MetricError>(())
-/// ```
-///
-/// # Errors
-/// If there are no rows, or the lengths differ.
-pub fn accuracy_of_truths(said: &Scores, known: &[bool]) -> Result<f64, MetricError> {
+pub(super) fn accuracy_of_truths(said: &Scores, known: &[bool]) -> Result<f64, MetricError> {
     let said = said.are_true();
     let rows = rows(said.len(), known.len())?;
     let right = said.iter().zip(known).filter(|(s, k)| s == k).count();

@@ -3,28 +3,29 @@
 use std::collections::BTreeMap;
 
 use super::error::{MetricError, rows};
+use super::scores::Scores;
 
 /// What happened to one class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts {
-    pub(super) predicted: u64,
-    pub(super) known: u64,
-    pub(super) both: u64,
+struct Counts {
+    predicted: u64,
+    known: u64,
+    both: u64,
 }
 
 impl Counts {
     /// The share of what was said that is right; 0 if nothing was.
-    pub(super) fn precision(self) -> f64 {
+    fn precision(self) -> f64 {
         share(self.both, self.predicted)
     }
 
     /// The share of what is right that was said.
-    pub(super) fn recall(self) -> f64 {
+    fn recall(self) -> f64 {
         share(self.both, self.known)
     }
 
     /// The harmonic mean of the two.
-    pub(super) fn f1(self) -> f64 {
+    fn f1(self) -> f64 {
         share(2 * self.both, self.predicted + self.known)
     }
 }
@@ -38,7 +39,7 @@ fn share(part: u64, of: u64) -> f64 {
 }
 
 /// The counts of what is true. Without a true row there is nothing to be found.
-pub(super) fn of_truths(predicted: &[bool], known: &[bool]) -> Result<Counts, MetricError> {
+fn of_truths(predicted: &[bool], known: &[bool]) -> Result<Counts, MetricError> {
     rows(predicted.len(), known.len())?;
     let count = |holds: &dyn Fn(bool, bool) -> bool| {
         let pairs = predicted.iter().zip(known);
@@ -56,7 +57,7 @@ pub(super) fn of_truths(predicted: &[bool], known: &[bool]) -> Result<Counts, Me
 }
 
 /// The mean of a figure over all classes that are known or predicted.
-pub(super) fn mean_over_classes(
+fn mean_over_classes(
     predicted: &[usize],
     known: &[usize],
     figure: impl Fn(Counts) -> f64,
@@ -72,4 +73,23 @@ pub(super) fn mean_over_classes(
     }
     let sum: f64 = classes.values().map(|&counts| figure(counts)).sum();
     Ok(sum / classes.len() as f64)
+}
+
+/// Figures of counts: of what is said to be true, and their means over classes.
+macro_rules! figures {
+    ($($of_truths:ident, $of_classes:ident, $figure:ident;)*) => {$(
+        pub(super) fn $of_truths(said: &Scores, known: &[bool]) -> Result<f64, MetricError> {
+            Ok(of_truths(&said.are_true(), known)?.$figure())
+        }
+
+        pub(super) fn $of_classes(predicted: &[usize], known: &[usize]) -> Result<f64, MetricError> {
+            mean_over_classes(predicted, known, Counts::$figure)
+        }
+    )*};
+}
+
+figures! {
+    precision, precision_of_classes, precision;
+    recall, recall_of_classes, recall;
+    f1, f1_of_classes, f1;
 }

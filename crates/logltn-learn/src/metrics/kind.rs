@@ -5,15 +5,15 @@ use super::adjusted_rand_index::adjusted_rand_index;
 use super::average_precision::average_precision;
 use super::calibration_error::calibration_error;
 use super::collapse::collapse;
+use super::counts::{
+    f1, f1_of_classes, precision, precision_of_classes, recall, recall_of_classes,
+};
 use super::error::MetricError;
-use super::f1::{f1, f1_of_classes};
 use super::hits::hits;
 use super::mae::mae;
 use super::matched_accuracy::matched_accuracy;
 use super::mrr::mrr;
-use super::precision::{precision, precision_of_classes};
 use super::r2::r2;
-use super::recall::{recall, recall_of_classes};
 use super::rmse::rmse;
 use super::roc_auc::roc_auc;
 use super::scores::Scores;

@@ -48,14 +48,6 @@ impl Scores {
         Scores::of(OutputKind::Truth, numbers)
     }
 
-    /// Logs of truth degrees.
-    ///
-    /// # Errors
-    /// If one is NaN.
-    pub fn log_truths(numbers: Vec<f64>) -> Result<Scores, MetricError> {
-        Scores::of(OutputKind::LogTruth, numbers)
-    }
-
     /// What stands for an output of this kind.
     pub(crate) fn of(kind: OutputKind, numbers: Vec<f64>) -> Result<Scores, MetricError> {
         let half = half(kind);
