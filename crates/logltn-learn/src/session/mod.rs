@@ -181,42 +181,8 @@ impl Session {
         let steps_per_epoch = (batches.iter().map(TableBatches::steps_per_pass))
             .max()
             .unwrap_or(1);
-        let mut phases = Vec::new();
-        let mut end: u64 = 0;
-        for spec in &training.phases {
-            let steps = match spec.length {
-                Length::Steps(steps) => steps,
-                Length::Epochs(epochs) => epochs.saturating_mul(steps_per_epoch),
-            };
-            end = end.saturating_add(steps);
-            let plan = match &spec.axioms {
-                None => Arc::clone(&whole),
-                Some(names) => Arc::new(plan_of(
-                    seen,
-                    &knowledge.outputs,
-                    &training.semantics,
-                    names,
-                )?),
-            };
-            if plan.axioms().iter().all(|axiom| axiom.hard) {
-                let what =
-                    "there is nothing to train: all axioms are laws, which hold in every world";
-                return Err(Diagnostic::error(Code::NothingToTrain, what)
-                    .help("add an axiom about observations, or remove `hard` from one")
-                    .into());
-            }
-            phases.push(phase(plan, &axioms, end));
-        }
-        if end > MOST_STEPS {
-            let what = format!(
-                "the training has {} steps, more than {}, the most that are allowed",
-                thousands(end.into()),
-                thousands(MOST_STEPS.into())
-            );
-            return Err(Diagnostic::error(Code::ValueOutOfRange, what)
-                .help("fewer steps or epochs, or larger batches")
-                .into());
-        }
+        let steps = (&axioms[..], steps_per_epoch);
+        let (mut phases, end) = plan_phases(&knowledge, &training, seen, &whole, steps)?;
         let mut whole = whole;
         if let Some(samples) = &mut samples {
             let mut engine = Engine::<f32>::new(Arc::clone(&whole));
@@ -237,19 +203,7 @@ impl Session {
             model.attach(&knowledge, &Engine::<f32>::new(Arc::clone(&whole)))?;
         }
         measures.prepare(&knowledge, &mut model)?;
-        let mut frozen = Frozen::default();
-        for name in &training.freeze {
-            match model.check_part(&knowledge, name) {
-                Ok(()) => match part_names::constant(&knowledge, name) {
-                    Some(constant) => frozen.constants.push(constant),
-                    None => frozen.names.push(name.clone()),
-                },
-                Err(error) => found.push(error),
-            }
-        }
-        if found.has_errors() {
-            return Err(found);
-        }
+        let frozen = frozen(&knowledge, &training, &mut model)?;
         let mut session = Session {
             optimizers: Optimizers::new(training.optimizer, frozen, &mut model),
             spread: Spread::new(&knowledge, training.entropy, &training.crisp),
@@ -877,6 +831,71 @@ fn plan_of(
     let mut plan = Plan::new(&data, outputs, semantics)?;
     plan.retain_axioms(|axiom| named(&axiom.name) || named(&family(&axiom.name)));
     Ok(plan)
+}
+
+/// What does not move.
+fn frozen(
+    knowledge: &KnowledgeBase,
+    training: &Training,
+    model: &mut Model,
+) -> Result<Frozen, Diagnostics> {
+    let (mut frozen, mut found) = (Frozen::default(), Diagnostics::new());
+    for name in &training.freeze {
+        match model.check_part(knowledge, name) {
+            Ok(()) => match part_names::constant(knowledge, name) {
+                Some(constant) => frozen.constants.push(constant),
+                None => frozen.names.push(name.clone()),
+            },
+            Err(error) => found.push(error),
+        }
+    }
+    found.into_result(frozen).map(|(frozen, _)| frozen)
+}
+
+/// The phases of a training, and how many steps they have together.
+fn plan_phases(
+    knowledge: &KnowledgeBase,
+    training: &Training,
+    seen: &Data,
+    whole: &Arc<Plan>,
+    (axioms, steps_per_epoch): (&[AxiomNow], u64),
+) -> Result<(Vec<Phase>, u64), Diagnostics> {
+    let mut phases = Vec::new();
+    let mut end: u64 = 0;
+    for spec in &training.phases {
+        let steps = match spec.length {
+            Length::Steps(steps) => steps,
+            Length::Epochs(epochs) => epochs.saturating_mul(steps_per_epoch),
+        };
+        end = end.saturating_add(steps);
+        let plan = match &spec.axioms {
+            None => Arc::clone(whole),
+            Some(names) => Arc::new(plan_of(
+                seen,
+                &knowledge.outputs,
+                &training.semantics,
+                names,
+            )?),
+        };
+        if plan.axioms().iter().all(|axiom| axiom.hard) {
+            let what = "there is nothing to train: all axioms are laws, which hold in every world";
+            return Err(Diagnostic::error(Code::NothingToTrain, what)
+                .help("add an axiom about observations, or remove `hard` from one")
+                .into());
+        }
+        phases.push(phase(plan, axioms, end));
+    }
+    if end > MOST_STEPS {
+        let what = format!(
+            "the training has {} steps, more than {}, the most that are allowed",
+            thousands(end.into()),
+            thousands(MOST_STEPS.into())
+        );
+        return Err(Diagnostic::error(Code::ValueOutOfRange, what)
+            .help("fewer steps or epochs, or larger batches")
+            .into());
+    }
+    Ok((phases, end))
 }
 
 fn phase(plan: Arc<Plan>, axioms: &[AxiomNow], end: u64) -> Phase {
