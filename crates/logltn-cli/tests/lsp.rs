@@ -522,3 +522,271 @@ fn half_written_files() {
     }
     editor.end();
 }
+
+/// A deterministic source of small numbers.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = (self.0)
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (self.0 >> 33) as usize % n.max(1)
+    }
+
+    fn of<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        from[self.below(from.len())]
+    }
+}
+
+/// Pieces that a text may have anywhere: half words, names of two UTF-16 units, line ends of all systems.
+const PIECES: [&str; 30] = [
+    "𝄞",
+    "ü",
+    "猫",
+    "\r\n",
+    "\n",
+    "\r",
+    "\u{feff}",
+    "\"",
+    "#",
+    "(",
+    ")",
+    "[",
+    "{",
+    ".",
+    ",",
+    ": ",
+    "= ",
+    " -> ",
+    "forall x: S. ",
+    "exists ",
+    "axiom a: ",
+    "define d(x: S): ",
+    "sort S\n",
+    "P(x, a)",
+    "x.age",
+    "theory = \"t.ltn\"\n",
+    "[predicates.P]\n",
+    "output = \"softmax\"\n",
+    "freeze = [\"P\"]\n",
+    "0.5e",
+];
+
+/// A theory with every kind of name, and its manifest; the names are drawn.
+fn project(random: &mut Random) -> (String, String) {
+    let mark = ["", "2", "ü", "𝐱", "_"];
+    let name = |base: &str, random: &mut Random| format!("{base}{}", random.of(&mark));
+    let [sort, class, table, predicate, define, axiom] =
+        ["Point", "Class", "near", "is", "both", "same"].map(|base| name(base, random));
+    let (x, y) = (name("x", random), name("y", random));
+    let theory = format!(
+        "# {x} 𝄞\nsort {sort}\nsort {class} = {{red, \"dark 猫\"}}\ntable {table}(a: {sort}, b: {sort})\nparam limit
+predicate {predicate}({sort}, {class})\ndefine {define}({x}, {y}: {sort}): {predicate}({x}, red) and {predicate}({y}, red)
+axiom {axiom} for c: {class}: forall ({x}, {y}) in {table} where dist({x}, {y}) < limit. {predicate}({x}, c) -> {predicate}({y}, c)
+axiom two: (forall {x}: {sort}. {predicate}({x}, red)) or (exists {x}: {sort}. {define}({x}, {x}) or {predicate}({x}, \"dark 猫\"))\n"
+    );
+    let manifest = format!(
+        "theory = \"t.ltn\"\n[sorts.\"{sort}\"]\nfeatures = \"p.csv\"\n[tables]\n\"{table}\" = {{ rows = \"pairs.csv\" }}\n[params]
+\"limit\" = {{ percentile = 50, of = \"dist({sort}, {sort})\" }}\n[predicates.\"{predicate}\"]\nnetwork = {{ mlp = [4] }}
+output = \"softmax\"\n[axioms.\"{axiom}[red]\"]\nweight = 2\n[train]\nphases = [{{ steps = 1, axioms = [\"{axiom}\"] }}, {{ steps = 1 }}]
+freeze = [\"{predicate}\"]\nearly_stop = {{ metric = \"accuracy({predicate})\", patience = 2 }}\n[evaluate]
+metrics = [{{ metric = \"accuracy\", predicate = \"{predicate}\", rows = \"r.csv\" }}]\n"
+    );
+    (theory, manifest)
+}
+
+/// Every range in an answer lies in the text of its document.
+fn in_range(answer: &Value, text_of: &dyn Fn(Option<&str>) -> Option<String>, uri: Option<&str>) {
+    match answer {
+        Value::Array(all) => all.iter().for_each(|one| in_range(one, text_of, uri)),
+        Value::Object(fields) => {
+            let uri = fields.get("uri").and_then(Value::as_str).or(uri);
+            if let (Some(start), Some(end), Some(text)) =
+                (fields.get("start"), fields.get("end"), text_of(uri))
+            {
+                let text = text.replace("\r\n", "\n").replace('\r', "\n");
+                let lines: Vec<&str> = text.split('\n').collect();
+                let place = |p: &Value| {
+                    (
+                        p["line"].as_u64().unwrap(),
+                        p["character"].as_u64().unwrap(),
+                    )
+                };
+                let (start, end) = (place(start), place(end));
+                assert!(start <= end, "{answer}");
+                let line = lines
+                    .get(end.0 as usize)
+                    .unwrap_or_else(|| panic!("{answer} in {text:?}"));
+                assert!(
+                    end.1 as usize <= line.encode_utf16().count() + 1,
+                    "{answer} in {line:?}"
+                );
+            }
+            for (key, value) in fields {
+                let uri = Some(key.as_str())
+                    .filter(|key| key.starts_with("file:"))
+                    .or(uri);
+                in_range(value, text_of, uri);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Random edits and questions: the server answers, and its ranges are in the text. `LOGLTN_RANDOM_CASES` asks for more.
+#[test]
+fn random_edits_and_questions() {
+    let cases = std::env::var("LOGLTN_RANDOM_CASES")
+        .ok()
+        .and_then(|n| n.parse().ok());
+    let mut random = Random(3);
+    let mut editor = Editor::new();
+    let (theory, manifest) = project(&mut random);
+    let mut texts = [("t.ltn", theory), ("m.toml", manifest)];
+    for (name, text) in &texts {
+        editor.folder.write(name, text.as_bytes());
+        editor.open(name);
+    }
+    for case in 0..cases.unwrap_or(120) {
+        if case % 12 == 0 {
+            let (theory, manifest) = project(&mut random);
+            texts = [("t.ltn", theory), ("m.toml", manifest)];
+            for (name, text) in &texts {
+                editor.change(name, text);
+            }
+        }
+        let (name, text) = &mut texts[random.below(2)];
+        let places: Vec<usize> = text
+            .char_indices()
+            .map(|(at, _)| at)
+            .chain([text.len()])
+            .collect();
+        let (from, to) = (random.below(places.len()), random.below(7));
+        let (from, to) = (
+            places[from],
+            places[(from + to * random.below(2)).min(places.len() - 1)],
+        );
+        text.replace_range(from..to, random.of(&PIECES));
+        let (name, text) = (*name, text.clone());
+        let mut answers = vec![editor.change(name, &text)];
+        for _ in 0..3 {
+            let line = random.below(text.matches('\n').count() + 2);
+            let document = json!({ "uri": editor.uri(name) });
+            let place = json!({
+                "textDocument": document, "newName": random.of(&["zz", "猫2", "red", "dist", "a b"]),
+                "position": { "line": line, "character": random.below(90) },
+            });
+            for question in [
+                "hover",
+                "completion",
+                "definition",
+                "prepareRename",
+                "rename",
+                "formatting",
+            ] {
+                // A rename may be refused.
+                let answer = editor.ask_raw(&format!("textDocument/{question}"), place.clone());
+                answers.push(answer["result"].clone());
+            }
+        }
+        let here = editor.uri(name);
+        let uris: Vec<String> = texts.iter().map(|(name, _)| editor.uri(name)).collect();
+        let text_of = |uri: Option<&str>| {
+            let uri = uri.unwrap_or(&here);
+            let at = uris.iter().position(|open| open == uri)?;
+            Some(
+                texts[at]
+                    .1
+                    .strip_prefix('\u{feff}')
+                    .unwrap_or(&texts[at].1)
+                    .to_string(),
+            )
+        };
+        for answer in answers {
+            in_range(&answer, &text_of, None);
+        }
+    }
+    editor.end();
+}
+
+/// Any name can be renamed at any of its places. Theory and manifest stay without a mistake, and renaming back restores them.
+#[test]
+fn renaming_keeps_the_meaning() {
+    let mut random = Random(8);
+    let mut editor = Editor::new();
+    editor.open("t.ltn");
+    editor.open("m.toml");
+    let mut renamed = 0;
+    for case in 0..12 {
+        let (theory, manifest) = project(&mut random);
+        let show = |editor: &mut Editor, texts: &[String; 2]| {
+            editor.folder.write("t.ltn", texts[0].as_bytes());
+            editor.folder.write("m.toml", texts[1].as_bytes());
+            editor.change("t.ltn", &texts[0]);
+            let of_manifest = editor.change("m.toml", &texts[1]);
+            let found = [editor.change("t.ltn", &texts[0]), of_manifest];
+            assert_eq!(found, [json!([]), json!([])], "{case}: {texts:#?}");
+        };
+        let before = [theory, manifest];
+        show(&mut editor, &before);
+        let letters: Vec<usize> = (before[0].char_indices())
+            .filter(|(_, c)| c.is_alphabetic())
+            .map(|(at, _)| at)
+            .collect();
+        for _ in 0..6 {
+            let at = letters[random.below(letters.len())];
+            let new = random.of(&["neu", "𝐧eu", "größe"]);
+            let line = before[0][..at].matches('\n').count();
+            let start = before[0][..at].rfind('\n').map_or(0, |i| i + 1);
+            let position =
+                json!({ "line": line, "character": before[0][start..at].encode_utf16().count() });
+            let ask = |editor: &mut Editor, position: &Value, new: &str| {
+                editor.ask_raw("textDocument/rename", json!({
+                    "textDocument": { "uri": editor.uri("t.ltn") }, "newName": new, "position": position,
+                }))
+            };
+            let document =
+                json!({ "textDocument": { "uri": editor.uri("t.ltn") }, "position": position });
+            let old = editor.ask_raw("textDocument/prepareRename", document);
+            let answer = ask(&mut editor, &position, new);
+            let Some(changes) = answer["result"]["changes"].as_object().cloned() else {
+                continue;
+            };
+            let old = old["result"]["placeholder"]
+                .as_str()
+                .expect("the name")
+                .to_string();
+            // Labels are written in the data, too.
+            if ["red", "dark 猫"].contains(&old.as_str()) {
+                continue;
+            }
+            let apply =
+                |editor: &Editor, texts: &[String; 2], changes: &serde_json::Map<String, Value>| {
+                    [("t.ltn", &texts[0]), ("m.toml", &texts[1])].map(|(name, text)| {
+                        changes
+                            .get(&editor.uri(name))
+                            .map_or(text.clone(), |edits| edited(text, edits))
+                    })
+                };
+            let after = apply(&editor, &before, &changes);
+            assert_ne!(after[0], before[0]);
+            show(&mut editor, &after);
+            let place = after[0].find(new).expect("the new name");
+            let line = after[0][..place].matches('\n').count();
+            let start = after[0][..place].rfind('\n').map_or(0, |i| i + 1);
+            let position =
+                json!({ "line": line, "character": after[0][start..place].encode_utf16().count() });
+            let back = ask(&mut editor, &position, &old);
+            let changes = back["result"]["changes"]
+                .as_object()
+                .unwrap_or_else(|| panic!("{old}: {back}"))
+                .clone();
+            assert_eq!(apply(&editor, &after, &changes), before, "{old}");
+            show(&mut editor, &before);
+            renamed += 1;
+        }
+    }
+    assert!(renamed > 20, "{renamed}");
+    editor.end();
+}

@@ -31,6 +31,8 @@ const WORDS: &[&str] = &[
     "param",
     "axiom",
     "define",
+    "to",
+    "depth",
     "for",
     "in",
     "where",
@@ -113,6 +115,12 @@ fn in_theory(place: &Place<'_>) -> Vec<Value> {
     );
     items.extend(
         theory
+            .definitions
+            .iter()
+            .map(|d| item(d.name(), FUNCTION, "definition")),
+    );
+    items.extend(
+        theory
             .functions
             .iter()
             .map(|f| item(&f.name, FUNCTION, "function")),
@@ -129,7 +137,7 @@ fn in_theory(place: &Place<'_>) -> Vec<Value> {
             .iter()
             .map(|p| item(&p.name, CONSTANT, "param")),
     );
-    let here = theory.axioms.iter().filter(|axiom| {
+    let here = theory.formulas().filter(|axiom| {
         (axiom.span.start as usize..=axiom.span.end as usize).contains(&place.offset)
     });
     for variable in here.flat_map(|axiom| &axiom.variables) {

@@ -61,6 +61,7 @@ pub struct Place<'d> {
 impl Documents {
     pub fn open(&mut self, uri: &str, text: &str, language: &str) {
         let path = uri::path(uri);
+        let text = without_mark(text);
         let document = Document {
             kind: kind(&path, text, language == "logltn"),
             path,
@@ -70,6 +71,7 @@ impl Documents {
     }
 
     pub fn change(&mut self, uri: &str, text: &str) {
+        let text = without_mark(text);
         if let Some(document) = self.open.get_mut(uri) {
             let theory = document.kind == Kind::Theory;
             document.kind = kind(&document.path, text, theory);
@@ -270,6 +272,11 @@ impl Place<'_> {
         // Between `x` and `:` the word before counts.
         words.next_back().filter(|_| self.kind == Kind::Theory)
     }
+}
+
+/// A text without its byte-order mark, which no editor counts and [`Source`] drops.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 fn kind(path: &Path, text: &str, theory: bool) -> Kind {

@@ -90,9 +90,7 @@ fn symbol(known: &Known, word: &Word) -> String {
         .sorts
         .iter()
         .find(|sort| sort.labels.contains(&word.text));
-    let variable = theory
-        .axioms
-        .iter()
+    let variable = (theory.formulas())
         .filter(|axiom| axiom.span.start <= word.span.start && word.span.end <= axiom.span.end);
     let mut variable = variable.flat_map(|axiom| &axiom.variables);
     match (variable.find(|variable| variable.name == word.text), label) {

@@ -9,6 +9,9 @@ use super::documents::{Kind, Place};
 use super::toml_place::TomlPlace;
 use super::uri;
 
+/// What guards compute with.
+const ARITHMETIC: [&str; 4] = ["abs", "min", "max", "dist"];
+
 /// What is renamed: a name, and which of the theory's words with that name are meant.
 struct Target {
     name: String,
@@ -33,9 +36,22 @@ pub fn rename(place: &Place<'_>, new: &str) -> Result<Value, String> {
     if !is_name {
         return Err(format!("`{new}` is not a name, or is a reserved word"));
     }
-    // A name that is already used would be ambiguous.
-    if known.words.iter().any(|word| word.text == new) {
+    // A name that is already used would be ambiguous, also if it is a label of the data.
+    let is_label = |sort: &logltn::theory::Sort| sort.labels.iter().any(|label| label == new);
+    // The variables of other declarations are others.
+    let taken = |word: &Word| {
+        let other = target
+            .declaration
+            .is_some_and(|here| here != word.declaration);
+        word.text == new && (!other || word.declares)
+    };
+    if known.words.iter().any(taken) || known.theory.sorts.iter().any(is_label) {
         return Err(format!("the theory has `{new}` already"));
+    }
+    for name in [new, &target.name] {
+        if target.role == Role::Symbol && ARITHMETIC.contains(&name) {
+            return Err(format!("`{name}` is arithmetic in guards"));
+        }
     }
     let theory = known.theory.source.text();
     let in_theory: Vec<Value> = (known.words.iter().filter(|word| target.means(word)))
@@ -110,12 +126,8 @@ fn target(place: &Place<'_>) -> Result<Target, String> {
                 .sorts
                 .iter()
                 .any(|sort| sort.labels.contains(&word.text));
-            let is_bound = (known
-                .theory
-                .axioms
-                .iter()
-                .flat_map(|axiom| &axiom.variables))
-            .any(|variable| variable.name == word.text);
+            let is_bound = (known.theory.formulas().flat_map(|axiom| &axiom.variables))
+                .any(|variable| variable.name == word.text);
             if is_label && !is_bound {
                 return Err("this individual is named by the data: rename it there".to_string());
             }
@@ -155,7 +167,10 @@ impl Target {
             let path: Vec<&str> = place.path.iter().map(String::as_str).collect();
             let is_key = !place.in_value && path.len() == 1;
             let section = path.first().and_then(|name| Section::named(name));
+            // A member of a family is its name with the individual in brackets.
+            let member = place.start == at && place.word[self.name.len()..].starts_with('[');
             let named = match (self.role, path.last().copied()) {
+                (Role::Axiom, _) if is_key && member => path[0] == "axioms",
                 _ if is_key => whole && section.is_some_and(|section| section.role() == self.role),
                 _ if !place.in_value || !place.quoted => false,
                 (Role::Symbol, Some("predicate" | "function" | "table" | "filter")) => whole,
@@ -166,9 +181,10 @@ impl Target {
                     let after = text[at + self.name.len()..].trim_start();
                     self.is_word(text, at) && after.starts_with('(')
                 }
-                // A member of a family is its name with the individual in brackets.
-                (Role::Axiom, Some("axioms")) => {
-                    whole || place.start == at && place.word[self.name.len()..].starts_with('[')
+                (Role::Axiom, Some("axioms")) => whole || member,
+                // `early_stop` may call a metric `accuracy(C)`.
+                (Role::Symbol, Some("metric")) => {
+                    self.is_word(text, at) && text[..at].ends_with('(')
                 }
                 _ => false,
             };

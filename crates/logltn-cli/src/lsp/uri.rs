@@ -50,14 +50,25 @@ pub fn of(path: &Path) -> String {
     uri
 }
 
+/// Where lines begin: after a line feed, and after a carriage return without one.
+fn line_starts(text: &str) -> impl Iterator<Item = usize> {
+    let bytes = text.as_bytes();
+    let ends = (0..bytes.len()).filter(|&at| match bytes[at] {
+        b'\n' => true,
+        b'\r' => bytes.get(at + 1) != Some(&b'\n'),
+        _ => false,
+    });
+    std::iter::once(0).chain(ends.map(|at| at + 1))
+}
+
 /// A place as the protocol has it: line and UTF-16 unit, both from 0.
 pub fn position(text: &str, offset: usize) -> Value {
     let mut offset = offset.min(text.len());
     while !text.is_char_boundary(offset) {
         offset -= 1;
     }
-    let line = text[..offset].matches('\n').count();
-    let start = text[..offset].rfind('\n').map_or(0, |at| at + 1);
+    let before = line_starts(text).take_while(|&start| start <= offset);
+    let (line, start) = before.enumerate().last().unwrap_or_default();
     let character: usize = text[start..offset].chars().map(char::len_utf16).sum();
     json!({ "line": line, "character": character })
 }
@@ -66,8 +77,7 @@ pub fn position(text: &str, offset: usize) -> Value {
 pub fn offset(text: &str, position: &Value) -> usize {
     let number = |key: &str| position[key].as_u64().unwrap_or(0) as usize;
     let (line, mut left) = (number("line"), number("character"));
-    let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
-    let Some(start) = starts.into_iter().nth(line) else {
+    let Some(start) = line_starts(text).nth(line) else {
         return text.len();
     };
     for (at, c) in text[start..].char_indices() {
