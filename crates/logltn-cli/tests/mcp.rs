@@ -164,6 +164,23 @@ fn mistakes_have_answers() {
     client.send("nonsense");
     assert_eq!(client.answer()["error"]["code"], -32700);
     client.send("");
+    for strange in ["[]", "null", "3", "\"ping\"", "[[]]"] {
+        client.send(strange);
+        let answer = client.answer();
+        let answer = answer.get(0).unwrap_or(&answer);
+        assert_eq!(answer["error"]["code"], -32600, "{strange}: {answer}");
+    }
+    client.send(r#"[{"jsonrpc":"2.0","id":7,"method":"ping"},{"jsonrpc":"2.0","method":"x"},{"jsonrpc":"2.0","id":8,"method":"ping"}]"#);
+    let ids = client.answer();
+    assert_eq!(
+        (&ids[0]["id"], &ids[1]["id"], ids.as_array().map(Vec::len)),
+        (&json!(7), &json!(8), Some(2))
+    );
+    // An answer stays short, whatever the theory.
+    let (text, failed) = client.call("check", json!({ "theory": "sort A\n".repeat(2_000) }));
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    let more = document["more"].as_u64();
+    assert!(failed && more >= Some(1_800), "{more:?}");
     assert_eq!(client.ask("nothing", json!({}))["error"]["code"], -32601);
     for params in [
         json!({}),

@@ -23,6 +23,11 @@ pub fn serve(limit: Duration) -> io::Result<()> {
             return Ok(());
         }
         let answer = match serde_json::from_slice::<Value>(&line) {
+            Ok(Value::Array(batch)) if !batch.is_empty() => {
+                let answers = batch.iter().filter_map(|message| answer(message, limit));
+                let answers: Vec<Value> = answers.collect();
+                (!answers.is_empty()).then(|| Value::Array(answers))
+            }
             Ok(message) => answer(&message, limit),
             Err(_) if line.iter().all(u8::is_ascii_whitespace) => None,
             Err(problem) => {
@@ -51,6 +56,9 @@ fn failure(id: &Value, code: i64, message: &str) -> Value {
 
 /// The response to a request; notifications and stray responses get none.
 fn answer(message: &Value, limit: Duration) -> Option<Value> {
+    if !message.is_object() {
+        return Some(failure(&Value::Null, -32600, "a message is an object"));
+    }
     let id = message.get("id")?;
     let Some(method) = message.get("method").and_then(Value::as_str) else {
         return (message.get("result").is_none() && message.get("error").is_none())

@@ -221,15 +221,22 @@ fn words(tool: &Tool, given: &Map<String, Value>) -> Result<Vec<String>, String>
     Ok(flags)
 }
 
+/// How many messages about a theory an answer has; `more` says how many others there are.
+const MOST_MESSAGES: usize = 100;
+
 /// A theory by itself: no data, so individuals that the data would name are unknown.
 fn check_theory(text: &str) -> Value {
     let mut found = Diagnostics::new();
     let source = Source::new("theory.ltn", text);
     let theory = Theory::parse_as_far_as_possible(source, &Labels::new(), &mut found);
+    let mut shown = messages(&found);
+    let more = shown.len().saturating_sub(MOST_MESSAGES);
+    shown.truncate(MOST_MESSAGES);
     let document = json!({
         "ok": !found.has_errors(),
         "axioms": theory.axioms.len(),
-        "messages": messages(&found),
+        "messages": shown,
+        "more": more,
     });
     result(&document.to_string(), found.has_errors())
 }
