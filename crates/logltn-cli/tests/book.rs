@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use crate::common::root;
+use crate::common::{Folder, root};
 
 /// The most words of a page outside the reference, and of all pages.
 const PAGE: usize = 1_500;
@@ -32,7 +32,7 @@ fn prose(page: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What stands in `](…)`, code aside.
+/// What is in `](…)`, code aside.
 fn links(page: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in prose(page) {
@@ -128,7 +128,7 @@ fn pages_are_short() {
         .find(|part| part.starts_with("Reference")))
     .map(links)
     .expect("a part `# Reference`");
-    // Bars of tables and dashes are no words.
+    // Bars of tables and dashes are not words.
     let is_word = |word: &&str| word.contains(char::is_alphanumeric);
     let words = |text: &str| text.split_whitespace().filter(is_word).count();
     let mut wrong = Vec::new();
@@ -225,43 +225,172 @@ fn commands_on_the_pages_exist() {
     assert!(seen > 30, "{seen}");
 }
 
-/// Follows a page word for word: files that it shows (`name`: and a block) are written, commands run, in order.
-fn follow(page: &str) -> Vec<crate::common::Run> {
-    let folder = crate::common::Folder::new(&[]);
-    let text = &pages()[page];
+/// Command lines that a test would wait for too long, or that need data of others: `reproduce` and `example` have tests
+/// of their own, and the flags of all lines are checked above.
+const LONG: [&str; 3] = [
+    "logltn reproduce ",
+    "logltn example mnist-add ",
+    "logltn sweep mnist-add/",
+];
+
+/// Flags that make a command quick.
+const QUICK: [(&str, &[&str]); 1] = [("advise", &["--seconds", "1", "--seeds", "1"])];
+
+/// Follows a page word for word: files that it shows (`name`: and a block, or `# name` as the first line of a block) are
+/// written, commands run, in order.
+fn follow(page: &str, folder: &Folder) -> Vec<crate::common::Run> {
+    let text = match page {
+        "README.md" => fs::read_to_string(root().join(page)).expect("text"),
+        _ => pages()[page].clone(),
+    };
     let mut runs = Vec::new();
-    let mut name = "";
     for part in text.split("\n```").collect::<Vec<_>>().chunks(2) {
         let [before, block] = part else { continue };
         let (kind, content) = block.split_once('\n').unwrap_or((block, ""));
         let last = before.trim_end().lines().last().unwrap_or_default();
-        if let Some(file) = (last.strip_prefix('`')).and_then(|line| line.strip_suffix("`:")) {
-            name = file;
-            folder.write(name, format!("{content}\n").as_bytes());
+        let first = content.lines().next().unwrap_or_default();
+        let named = (last.strip_prefix('`')).and_then(|line| line.strip_suffix("`:"));
+        let named = named.or(first.strip_prefix("# "));
+        if let Some(file) = named.filter(|name| name.ends_with(".ltn") || name.ends_with(".toml")) {
+            folder.write(file, format!("{content}\n").as_bytes());
         }
         for line in command_lines(&format!("```{kind}\n{content}\n```\n")) {
-            if kind != "sh" {
+            if kind != "sh" || LONG.iter().any(|long| line.starts_with(long)) {
                 continue;
             }
             let words = shell_words(&line);
-            let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+            let mut words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+            let quick = QUICK.iter().find(|(command, _)| *command == words[0]);
+            words.extend(quick.into_iter().flat_map(|(_, flags)| *flags));
             let run = folder.run(&words);
             assert_eq!(run.status, 0, "{line}\n{}{}", run.stdout, run.stderr);
             runs.push(run);
         }
     }
-    assert!(page != "asking.md" || !name.is_empty());
     runs
+}
+
+/// The project of the README and of `logltn demo`, with few points and steps.
+fn clustering(folder: &Folder) {
+    let read = |name: &str| fs::read_to_string(root().join("theories").join(name)).expect("text");
+    let first = |name: &str, rows: usize| {
+        let text = read(name);
+        text.lines().take(1 + rows).collect::<Vec<_>>().join("\n")
+    };
+    for name in ["clustering/labels.csv", "clustering/points.csv"] {
+        folder.write(name, first(name, 80).as_bytes());
+    }
+    folder.write("new.csv", first("clustering/points.csv", 3).as_bytes());
+    folder.write("clustering.ltn", read("clustering.ltn").as_bytes());
+    let manifest = read("clustering.toml").replace("steps = 1000", "steps = 2");
+    folder.write("clustering.toml", manifest.as_bytes());
+}
+
+/// A small project that learns one predicate from features.
+fn small(folder: &Folder, name: &str, theory: &str, more: &str) {
+    let points: String = (0..12).map(|i| format!("0.{i},{}\n", i % 3)).collect();
+    folder.write("points.csv", format!("a,b\n{points}").as_bytes());
+    folder.write(&format!("{name}.ltn"), theory.as_bytes());
+    let manifest = format!("theory = \"{name}.ltn\"\n{more}\n[train]\nsteps = 2\n");
+    folder.write(&format!("{name}.toml"), manifest.as_bytes());
+}
+
+/// What has to be there before the commands of a page can run.
+fn stage(page: &str, folder: &Folder) {
+    match page {
+        "README.md" => {
+            clustering(folder);
+            folder.ok(&["train", "clustering.toml", "--out", "run"]);
+        }
+        "training.md" => clustering(folder),
+        "compare.md" | "predict.md" => {
+            clustering(folder);
+            folder.ok(&["train", "clustering.toml", "--out", "runs/a"]);
+            folder.ok(&["train", "clustering.toml", "--out", "runs/b", "--seed", "1"]);
+            let theory =
+                "sort Box\npredicate part_of(Box, Box)\naxiom all: forall x: Box. part_of(x, x)\n";
+            let manifest = "[sorts.Box]\nfeatures = \"points.csv\"\n[predicates.part_of]\nargs = [\"x\", \"y\"]\n\
+                            network = { mlp = [4] }\noutput = \"sigmoid\"\n";
+            small(folder, "pascal_part", theory, manifest);
+            folder.write("pairs.csv", b"x,y\n0,1\n2,3\n");
+            folder.ok(&["train", "pascal_part.toml", "--out", "runs/p"]);
+        }
+        "choosing.md" => {
+            let theory = "sort Row\nsort Class = {no, yes}\ntable labelled(x: Row, k: Class)\npredicate class(Row, Class)\n\
+                          axiom labels: forall (x, k) in labelled. class(x, k)\n";
+            let manifest = "[sorts.Row]\nfeatures = \"points.csv\"\n[tables]\nlabelled = { rows = \"labelled.csv\" }\n\
+                            [predicates.class]\nnetwork = { mlp = [4] }\noutput = \"softmax\"\n";
+            small(folder, "manifest", theory, manifest);
+            let rows: String = (0..12)
+                .map(|i| format!("{i},{}\n", ["no", "yes"][i % 2]))
+                .collect();
+            folder.write("labelled.csv", format!("x,k\n{rows}").as_bytes());
+        }
+        "entails.md" => {
+            let page = &pages()[page];
+            let theory = page
+                .split("```ltn\n")
+                .nth(1)
+                .and_then(|rest| rest.split("```").next());
+            folder.write("modus_ponens.ltn", theory.expect("a theory").as_bytes());
+            folder.write(
+                "modus_ponens.toml",
+                b"theory = \"modus_ponens.ltn\"\n[predicates]\nA = { learnable = true }\nB = { learnable = true }\n",
+            );
+        }
+        "knowledge-graphs.md" => {
+            let (mut entities, mut facts) = (String::new(), String::new());
+            for i in 0..12 {
+                entities += &format!("n{i}\n");
+                facts += &format!("n{i},one,n{}\nn{i},two,n{}\n", (i + 1) % 12, (i + 2) % 12);
+            }
+            folder.write("entities.txt", entities.as_bytes());
+            folder.write("relations.txt", b"one\ntwo\n");
+            folder.write("train.csv", format!("h,r,t\n{facts}").as_bytes());
+            for name in ["valid.csv", "test.csv"] {
+                folder.write(name, b"h,r,t\nn0,one,n1\nn3,two,n5\n");
+            }
+        }
+        "tables.md" => {
+            folder.ok(&["new", "brought"]);
+            let rows = fs::read(folder.path().join("brought/brought.csv")).expect("an example");
+            folder.write("flowers.csv", &rows);
+        }
+        "worlds.md" => {
+            let theory = "sort Thing\nsort Label = {cat, animal}\ntable isa(c: Label, p: Label)\npredicate is(Thing, Label)\n\
+                          axiom hierarchy: forall x: Thing. forall (c, p) in isa. is(x, c) -> is(x, p)\n\
+                          axiom some: forall x: Thing. is(x, animal)\n";
+            let manifest = "[sorts.Thing]\nfeatures = \"points.csv\"\n[tables]\nisa = { rows = \"isa.csv\" }\n\
+                            [predicates.is]\nnetwork = { mlp = [4] }\noutput = \"sigmoid\"\n[axioms.hierarchy]\nhard = true\n";
+            small(folder, "m", theory, manifest);
+            folder.write("isa.csv", b"c,p\ncat,animal\n");
+            folder.ok(&["train", "m.toml", "--out", "runs/a"]);
+        }
+        _ => {}
+    }
+}
+
+/// Every command of the program on the site runs, but for [`LONG`] ones and those of the two pages below.
+#[test]
+fn commands_on_the_pages_run() {
+    let mut ran = 0;
+    let names = pages().into_keys().chain(["README.md".to_string()]);
+    for page in names.filter(|page| !["asking.md", "ten-minutes.md"].contains(&page.as_str())) {
+        let folder = Folder::new(&[]);
+        stage(&page, &folder);
+        ran += follow(&page, &folder).len();
+    }
+    assert!(ran >= 30, "{ran}");
 }
 
 #[test]
 fn the_first_steps_can_be_followed() {
-    assert!(follow("ten-minutes.md").len() >= 6);
+    assert!(follow("ten-minutes.md", &Folder::new(&[])).len() >= 6);
 }
 
 #[test]
 fn the_story_ends_well() {
-    let runs = follow("asking.md");
+    let runs = follow("asking.md", &Folder::new(&[]));
     let compared = &runs.last().expect("a comparison").stdout;
     let f1 = (compared.lines().find(|line| line.contains("f1(ancestor)"))).expect("the metric");
     let values: Vec<f64> = f1

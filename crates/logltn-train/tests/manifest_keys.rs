@@ -163,3 +163,33 @@ fn the_page_of_the_documents_is_the_table() {
         "LOGLTN_WRITE_DOCS=1 cargo test -p logltn-train --test all manifest_keys:: writes it"
     );
 }
+
+/// The parts of manifests on the pages of the site.
+#[test]
+fn toml_on_the_pages_fits_the_schema() {
+    let schema = schema();
+    let mut seen = 0;
+    for file in std::fs::read_dir(root().join("docs")).unwrap() {
+        let path = file.unwrap().path();
+        // The settings of an editor are TOML, too.
+        if path.extension().is_none_or(|e| e != "md") || path.ends_with("editors.md") {
+            continue;
+        }
+        let page = std::fs::read_to_string(&path)
+            .unwrap()
+            .replace("\r\n", "\n");
+        for block in page.split("\n```toml\n").skip(1) {
+            let block = block.split("\n```").next().unwrap();
+            let whole = block.lines().any(|line| line.starts_with("theory = "));
+            let head = if whole { "" } else { "theory = \"t.ltn\"\n" };
+            let document = manifest(&format!("{head}{block}"));
+            assert!(
+                valid(&document, &schema, &schema),
+                "{}:\n{block}",
+                path.display()
+            );
+            seen += 1;
+        }
+    }
+    assert!(seen > 15, "{seen}");
+}
