@@ -19,6 +19,44 @@ fn the_readme_names_the_compiler_that_is_needed() {
     assert!(readme.contains(&promised), "{promised}");
 }
 
+/// The program, the citation and the editors' packages have one version.
+#[test]
+fn there_is_one_version() {
+    let version = env!("CARGO_PKG_VERSION");
+    for (file, line) in [
+        ("CITATION.cff", format!("version: {version}\n")),
+        (
+            "editors/vscode/package.json",
+            format!("\"version\": \"{version}\""),
+        ),
+        (
+            "editors/tree-sitter-ltn/tree-sitter.json",
+            format!("\"version\": \"{version}\""),
+        ),
+        ("docs/editors.md", format!("logltn-{version}.vsix")),
+        ("editors/vscode/README.md", format!("logltn-{version}.vsix")),
+    ] {
+        let text = fs::read_to_string(root().join(file)).expect(file);
+        assert!(text.contains(&line), "{file}: {line}");
+    }
+}
+
+/// Every crate that is published carries its licences.
+#[test]
+fn packages_have_licences() {
+    for krate in fs::read_dir(root().join("crates"))
+        .expect("crates")
+        .flatten()
+    {
+        let manifest = fs::read_to_string(krate.path().join("Cargo.toml")).expect("a manifest");
+        for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
+            let published = !manifest.contains("publish = false");
+            let there = fs::symlink_metadata(krate.path().join(name)).is_ok();
+            assert_eq!(there, published, "{}/{name}", krate.path().display());
+        }
+    }
+}
+
 /// Crates carry theories of the repository inside, since a published crate has no folder around it: they are the same.
 #[test]
 fn crates_carry_the_same_theories() {
