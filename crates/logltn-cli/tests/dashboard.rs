@@ -503,7 +503,10 @@ fn nothing_outside_of_the_folder_is_read() {
     }
     let answer = served.get("/api/networks?run=forged");
     assert!(
-        answer.status == 422 && answer.body.contains("not as the run noted it"),
+        answer.status == 422
+            && answer
+                .body
+                .contains("has changed since the run was trained"),
         "{answer:?}"
     );
     assert_eq!(

@@ -55,7 +55,7 @@ fn measured(folder: &Folder, arguments: &[&str]) -> Measured {
     }
 }
 
-/// So many rows of so many numbers.
+/// This many rows of this many numbers.
 fn points(rows: usize, columns: usize) -> String {
     let heads: Vec<String> = (0..columns).map(|c| format!("c{c}")).collect();
     let mut text = heads.join(",") + "\n";

@@ -426,7 +426,7 @@ fn functions_have_no_fields() {
         .closed_form("p", ClosedForm::logit("norm(a1.place)"))
         .steps(1),
     );
-    assert!(found.to_string().contains("has not the numbers"), "{found}");
+    assert!(found.to_string().contains("lacks the numbers"), "{found}");
 }
 
 #[test]

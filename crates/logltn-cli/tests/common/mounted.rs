@@ -31,7 +31,7 @@ pub struct Mounted {
 
 #[derive(Default)]
 struct Told {
-    /// Every so many requests one fails; none at 0.
+    /// Every few requests one fails; none at 0.
     stumbles: AtomicU64,
     /// What somebody has tried to change.
     writes: Mutex<Vec<u32>>,
@@ -77,7 +77,7 @@ impl Mounted {
         self.place.path()
     }
 
-    /// Lets one in so many requests fail; none at 0.
+    /// Lets one in this many requests fail; none at 0.
     pub fn stumble(&self, every: u64) {
         self.told.stumbles.store(every, SeqCst);
     }
