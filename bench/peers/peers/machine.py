@@ -6,7 +6,7 @@ import resource
 import time
 from pathlib import Path
 
-# From so many cores in other programs' use on, the page says that the machine was busy.
+# From this many cores in other programs' use on, the page says that the machine was busy.
 BUSY = 0.1
 
 

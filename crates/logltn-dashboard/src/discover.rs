@@ -33,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Runs {
     place: Place,
     known: BTreeMap<String, Box<Known>>,
-    /// Those of which something may be new, or that may be gone, since somebody last asked.
+    /// Those of which something may be new, or that may be gone, since the last request.
     news: BTreeSet<String>,
     /// The number of scans so far.
     looks: u64,

@@ -17,9 +17,9 @@ use crate::place::{Place, patiently};
 /// How many runs are followed at once; and how many axioms they may have together, since each has a curve.
 const MOST_RUNS: usize = 64;
 const MOST_AXIOMS: usize = 20_000;
-/// So many bytes before the end are remembered: they hold the last record's checksum.
+/// This many bytes before the end are remembered: they hold the last record's checksum.
 const REMEMBERED: usize = 64;
-/// A place in the file is noted once in so many records, to find the steps between two others.
+/// A place in the file is noted once in this many records, to find the steps between two others.
 const NOTED: usize = 256;
 
 /// The runs that are looked at, those of late at the end.

@@ -17,7 +17,7 @@ const MOST_LABELS: usize = 100;
 /// How many stretches of truth calibration looks at.
 const BINS: usize = 10;
 
-/// As the page is told it. `names` are those of the classes.
+/// In the form that the page reads. `names` are those of the classes.
 pub fn document(answered: &Answered, names: &[String]) -> Value {
     match &answered.answers {
         Compared::Classes {
@@ -114,7 +114,7 @@ fn curves(name: &str, scores: &[f64], positive: &[bool]) -> Option<Value> {
     }))
 }
 
-/// Every so many points, and the last.
+/// Every few points, and the last.
 fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let every = points.len().div_ceil(MOST_CURVE).max(1);
     let mut some: Vec<(f64, f64)> = points.iter().step_by(every).copied().collect();

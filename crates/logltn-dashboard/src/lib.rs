@@ -89,7 +89,7 @@ impl Dashboard {
             )
             .help("choose another port with `--port`; `--port 0` takes one that is free")
         };
-        // What is slow has threads of its own.
+        // What is slow has its own threads.
         let runtime = Builder::new_current_thread()
             .enable_all()
             .max_blocking_threads(8)

@@ -37,8 +37,8 @@ pub fn of_run(run: &Run<'_>) -> Result<Vec<Value>, Diagnostics> {
     networks(run.project(), &answered, predict)
 }
 
-/// What each predicate says that gives one of several classes to individuals, as the page is told it: its classes against
-/// the labels, and where the individuals lie. Then what else has answers to rows of metrics, `answered`.
+/// What each predicate says that gives one of several classes to individuals, in the form that the page reads: its
+/// classes against the labels, and where the individuals lie. Then what else has answers to rows of metrics, `answered`.
 ///
 /// # Errors
 /// If the data cannot be read.

@@ -127,7 +127,7 @@ impl Run<'_> {
     }
 }
 
-/// Mistakes and warnings as the page is told them. Columns are characters, from 1.
+/// Mistakes and warnings in the form that the page reads. Columns are characters, from 1.
 pub fn messages(found: &Diagnostics) -> Value {
     let message = |d: &Diagnostic| {
         json!({

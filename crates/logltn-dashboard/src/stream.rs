@@ -1,5 +1,5 @@
-//! A connection that is closed when nobody reads what is sent: otherwise a few that ask and never listen could keep all others
-//! out forever.
+//! A connection that is closed when its data is not read: otherwise a few that ask and never listen could keep all others out
+//! forever.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;

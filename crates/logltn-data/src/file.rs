@@ -35,7 +35,7 @@ impl Contents {
     }
 }
 
-/// The same as [`read_bytes`], without reading a large file before somebody looks at it.
+/// The same as [`read_bytes`], without reading a large file before it is used.
 pub(super) fn read_or_map(path: &Path) -> Result<Contents, Diagnostics> {
     match fs::metadata(path) {
         Ok(file) if file.is_file() && file.len() >= MAPPED_FROM => {

@@ -608,7 +608,7 @@ fn date_form(
             form
         }
         None => {
-            // The form of most of them is meant.
+            // The form of most of them is taken.
             let forms = [
                 DateForm::YearMonthDay,
                 DateForm::DayMonthYear,

@@ -5,7 +5,7 @@ use logltn_diagnostics::{Diagnostic, Diagnostics};
 /// A file with the wrong format has something wrong in every row; this many messages make the point.
 const MOST_SHOWN: usize = 10;
 
-/// The problems of one file, of which only the first few are worded.
+/// The problems of one file, only the first few of which are reported.
 #[derive(Default)]
 pub struct Problems {
     shown: Vec<Diagnostic>,

@@ -35,7 +35,7 @@ impl Default for Ends {
 }
 
 impl Ends {
-    /// Room for the ends of so many cells of a text of this length.
+    /// Room for the ends of this many cells of a text of this length.
     fn with_capacity(cells: usize, length: usize) -> Ends {
         let mut ends = match u32::try_from(length) {
             Ok(_) => Ends::Short(Vec::new()),

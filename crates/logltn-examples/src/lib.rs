@@ -135,7 +135,7 @@ impl Example {
 /// The example of this name.
 ///
 /// # Errors
-/// If there is none; with the name that was probably meant.
+/// If there is none; with the name that was probably intended.
 pub fn example(name: &str) -> Result<&'static Example, Diagnostic> {
     let found = EXAMPLES.into_iter().find(|e| e.name == name);
     found.ok_or_else(|| {

@@ -103,7 +103,7 @@ impl Ask<'_> {
         })
     }
 
-    /// Explains an axiom, a family or a member of one, or all axioms. `own` says which parameters an axiom has of its own,
+    /// Explains an axiom, a family or a member of one, or all axioms. `own` says which parameters an axiom sets itself,
     /// `fill_in` gives the engine the numbers of its requests.
     ///
     /// # Errors
@@ -251,7 +251,7 @@ pub(crate) fn definition_named(theory: &Theory, name: &str) -> Result<Definition
     })
 }
 
-/// The parameters that an axiom has of its own at the end of training; a member's beat its family's.
+/// The parameters that an axiom sets itself at the end of training; a member's beat its family's.
 pub fn own_parameters(settings: &BTreeMap<String, AxiomSettings>, axiom: &str) -> AxiomParameters {
     let named = settings
         .iter()

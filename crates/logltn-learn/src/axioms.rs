@@ -1,4 +1,4 @@
-//! What single axioms have of their own, and what of it can change between steps: weights, α, p and p_forall.
+//! What is set for single axioms, and what of it can change between steps: weights, α, p and p_forall.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use logltn::{
 
 use crate::schedule::{Moment, Schedule};
 
-/// What an axiom has of its own.
+/// What an axiom sets itself.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AxiomSettings {
     /// Instead of the weight in the theory.

@@ -19,7 +19,7 @@ pub(crate) struct TableBatches {
     drawn_before: u64,
 }
 
-/// Tables draw from streams of their own, so that one does not disturb another.
+/// Tables draw from separate streams, so that one does not disturb another.
 const FIRST_STREAM: u64 = 1000;
 
 impl TableBatches {

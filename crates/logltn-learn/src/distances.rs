@@ -24,7 +24,7 @@ pub fn distances(theory: &Theory) -> Vec<Distance> {
         if let Some(guard) = axiom.family.as_ref().and_then(|f| f.guard.as_ref()) {
             walk.guard(guard);
         }
-        // A stack of its own: formulas may be nested a thousand deep.
+        // A separate stack: formulas may be nested a thousand deep.
         let mut formulas = vec![&axiom.formula];
         while let Some(formula) = formulas.pop() {
             if let FormulaKind::Quantified {

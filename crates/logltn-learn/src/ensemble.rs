@@ -47,7 +47,7 @@ impl Predictions {
     }
 }
 
-/// The Jensen-Shannon divergence, as a share of the greatest that so many distributions over so many classes can have.
+/// The Jensen-Shannon divergence, as a share of the greatest that this many distributions over this many classes can have.
 fn divergence(all: &[Vec<f64>]) -> f64 {
     let (count, classes) = (all.len(), all[0].len());
     // What is true of several classes at once adds up to more than 1.

@@ -37,7 +37,7 @@ pub struct Refute {
     pub semantics: Semantics,
     /// α, p and p_forall.
     pub parameters: Parameters,
-    /// What single axioms have of their own.
+    /// What is set for single axioms.
     pub axioms: BTreeMap<String, AxiomSettings>,
 }
 

@@ -13,11 +13,11 @@ pub struct Field {
     /// The shape of an individual, for example `[28, 28]`.
     pub shape: Vec<usize>,
     values: Values,
-    /// What networks and distances see is so many times the value.
+    /// What networks and distances see is as many times the value.
     scale: f32,
 }
 
-/// Numbers that somebody keeps, in memory or in a file that is read where it is.
+/// Numbers that are kept elsewhere, in memory or in a file that is read where it is.
 pub type Kept<T> = Arc<dyn AsRef<[T]> + Send + Sync>;
 
 /// The numbers of a field.
@@ -157,7 +157,7 @@ fn slice<T>(kept: &Kept<T>) -> &[T] {
 
 impl fmt::Debug for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Millions of numbers help nobody.
+        // Millions of numbers help no one.
         write!(f, "Field({:?}, {:?})", self.name, self.shape)
     }
 }

@@ -11,14 +11,14 @@ use logltn::{
 
 use crate::evaluate::Evaluated;
 
-/// From so many rows on a table is large. Below, a plan of all of them is worth its memory: about 40 bytes a row, and steps that need no
-/// planning.
+/// From this many rows on a table is large. Below, a plan of all of them is worth its memory: about 40 bytes a row, and steps that need
+/// no planning.
 pub const FROM: usize = 1 << 22;
 
-/// So many rows are evaluated at once, unless something else is said.
+/// This many rows are evaluated at once, unless something else is said.
 const PART: usize = 1 << 17;
 
-/// The large tables of these data: those with at least so many rows.
+/// The large tables of these data: those with at least this many rows.
 pub fn tables(data: &Data, from: usize) -> Vec<TableId> {
     let theory = data.theory();
     let ids = (0..theory.tables.len()).map(|i| TableId(i as u32));

@@ -30,7 +30,7 @@ impl Asked {
     /// [`Ask::truths_of`](crate::Ask::truths_of) asks it.
     ///
     /// # Errors
-    /// If there is none of that name, or it can be asked about the rows of the axioms only.
+    /// If there is no such name, or it can be asked about the rows of the axioms only.
     pub fn new(knowledge: &KnowledgeBase, name: &str) -> Result<Asked, Diagnostics> {
         let theory = knowledge.theory();
         let predicate = theory.predicate(name);
@@ -211,8 +211,8 @@ impl Asked {
         }
     }
 
-    /// What a model says of rows of individuals; an argument that is a number is its place among `known`. Without
-    /// arguments there is one row.
+    /// The values of a model for rows of individuals; an argument that is a number is its place among `known`.
+    /// Without arguments there is one row.
     ///
     /// # Errors
     /// If there is no such individual or number, or one that is said is not finite.

@@ -20,7 +20,7 @@ use crate::large_tables;
 use crate::random::Random;
 use crate::training::Training;
 
-/// Sorts draw from streams of their own, and so do axioms.
+/// Sorts draw from separate streams, and so do axioms.
 const FIRST_STREAM: u64 = 1 << 32;
 const FIRST_OF_AXIOMS: u64 = 1 << 33;
 

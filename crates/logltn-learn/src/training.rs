@@ -26,15 +26,15 @@ pub struct Training {
     pub learning_rate: Schedule,
     /// The largest norm of a gradient, if it is clipped.
     pub clip_norm: Option<f64>,
-    /// How much it counts that all classes of each softmax are used in a step: the entropy of the mean of what is said of its
-    /// rows, in nats, times this, is taken from the loss.
+    /// The weight of a term by which all classes of each softmax are used in a step: the entropy of the mean of what is said
+    /// of its rows, in nats, times this, is taken from the loss.
     pub entropy: f64,
-    /// How much it counts that each row of a softmax is decided, by predicate: the mean of the entropies of what is said of
-    /// its rows, in nats, times this, is added to the loss.
+    /// The weight of a term by which each row of a softmax is decided, by predicate: the mean of the entropies of what is
+    /// said of its rows, in nats, times this, is added to the loss.
     pub crisp: BTreeMap<String, f64>,
     /// The seed of all random numbers.
     pub seed: u64,
-    /// What single axioms, or families, have of their own.
+    /// What is set for single axioms.
     pub axioms: BTreeMap<String, AxiomSettings>,
     /// What is not trained: predicates, functions, sorts and constants by name, `networks.NAME`.
     pub freeze: Vec<String>,
@@ -42,7 +42,7 @@ pub struct Training {
     pub batches: BTreeMap<String, usize>,
     /// How many individuals of a sort quantifiers see in each step, for those sorts of which it is not all.
     pub samples: BTreeMap<String, usize>,
-    /// From so many rows on, nothing is kept for each row of a table that has a batch: see [`large`](crate::large_tables).
+    /// From this many rows on, nothing is kept for each row of a table that has a batch: see [`large`](crate::large_tables).
     pub large_from: usize,
     /// What is measured.
     pub metrics: Vec<Metric>,
@@ -128,6 +128,6 @@ pub enum Optimizer {
 pub struct EarlyStop {
     /// The label of a metric, or its kind.
     pub metric: String,
-    /// After so many evaluations without a better value.
+    /// After this many evaluations without a better value.
     pub patience: u64,
 }

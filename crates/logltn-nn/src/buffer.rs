@@ -51,7 +51,7 @@ impl DerefMut for Buffer {
     }
 }
 
-/// So many floats that begin at a cache line: a `Vec<f32>` whose vectors lie on as few lines as they can.
+/// This many floats that begin at a cache line: a `Vec<f32>` whose vectors lie on as few lines as they can.
 ///
 /// ```
 /// let table = logltn_nn::Floats::from(vec![1.0, 2.0]);
@@ -64,14 +64,14 @@ pub struct Floats {
 }
 
 impl Floats {
-    /// So many zeros.
+    /// This many zeros.
     pub fn zeros(length: usize) -> Self {
         let mut floats = Self::default();
         floats.reset(length);
         floats
     }
 
-    /// Makes them so many zeros. Memory is only asked for if there was never as much.
+    /// Makes them this many zeros. Memory is only asked for if there was never as much.
     pub fn reset(&mut self, length: usize) {
         self.length = length;
         self.buffer.grow(length);

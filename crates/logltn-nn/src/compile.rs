@@ -233,7 +233,7 @@ impl Program {
 }
 
 impl Program {
-    /// Whether a batch of so many rows is work for several threads.
+    /// Whether a batch of this many rows is work for several threads.
     pub fn is_parallel(&self, rows: usize) -> bool {
         self.work.saturating_mul(rows) >= PARALLEL_WORK
     }

@@ -18,7 +18,7 @@ use crate::product::{PANEL, ProductTask, Start, panel_width};
 /// ```
 ///
 /// # Panics
-/// If rows are not whole vectors of 16, or `c` has not a place for each product.
+/// If rows are not whole vectors of 16, or `c` lacks a place for each product.
 pub fn dots(a: &[f32], b: &[f32], depth: usize, room: &mut Floats, c: &mut [f32]) {
     assert!(depth > 0 && depth.is_multiple_of(LANES), "whole vectors");
     let (rows, columns) = (a.len() / depth, b.len() / depth);
@@ -47,7 +47,7 @@ pub fn dots(a: &[f32], b: &[f32], depth: usize, room: &mut Floats, c: &mut [f32]
     }
 }
 
-/// Sums of the rows of `b`, each so many times as the weights say: row m is Σₙ weight(m, n) · b(n). The weight (m, n) is at
+/// Sums of the rows of `b`, each as many times as the weights say: row m is Σₙ weight(m, n) · b(n). The weight (m, n) is at
 /// `m · steps[0] + n · steps[1]`, so that a matrix can also be read sideways. Rows have `length` numbers, a multiple of 16.
 ///
 /// ```
@@ -58,7 +58,7 @@ pub fn dots(a: &[f32], b: &[f32], depth: usize, room: &mut Floats, c: &mut [f32]
 /// ```
 ///
 /// # Panics
-/// If rows are not whole vectors of 16, or there are not so many weights.
+/// If rows are not whole vectors of 16, or there are not this many weights.
 pub fn weighted_sums(weights: &[f32], steps: [usize; 2], b: &[f32], length: usize, c: &mut [f32]) {
     assert!(length > 0 && length.is_multiple_of(LANES), "whole vectors");
     let [a_row, a_depth] = steps;

@@ -18,7 +18,7 @@ use crate::run::Run;
 use crate::spec::{NetworkSpec, Shape, SpecError};
 use crate::tensor::Tensor;
 
-/// Gradients of few weights are computed by at most so many groups of blocks, each with memory of its own.
+/// Gradients of few weights are computed by at most this many groups of blocks, each with its own memory.
 const GROUPS: usize = 32;
 
 /// A network with its parameters.
@@ -58,7 +58,7 @@ struct Core {
 }
 
 impl Core {
-    /// A pass over a batch of so many rows.
+    /// A pass over a batch of this many rows.
     fn run(&self, rows: usize, draw: Option<Draw>) -> Run<'_> {
         Run {
             shared: Shared {
@@ -109,7 +109,7 @@ impl Core {
     }
 }
 
-/// The blocks for so many rows, the first of which is row `first_row` of the batch.
+/// The blocks for this many rows, the first of which is row `first_row` of the batch.
 fn blocks(all: &mut Vec<Block>, rows: usize, block_rows: usize, first_row: usize) -> &mut [Block] {
     let count = rows.div_ceil(block_rows);
     if all.len() < count {
@@ -335,7 +335,7 @@ impl Network {
         self.core.stop = stop;
     }
 
-    /// About how many bytes a step of so many rows takes: what is kept of each row, and the gradients by that.
+    /// About how many bytes a step of this many rows takes: what is kept of each row, and the gradients by that.
     pub fn bytes_kept(&self, rows: usize) -> u128 {
         let blocks = rows.div_ceil(self.core.program.rows_in_block(rows));
         8 * blocks as u128 * self.core.program.block_length as u128

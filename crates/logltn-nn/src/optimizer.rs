@@ -6,7 +6,7 @@ use crate::buffer::LANES;
 use crate::loops::AdamStep;
 use crate::processor::Processor;
 
-/// Of the rows of a table at most one in so many is a few.
+/// Of the rows of a table at most one in this many is a few.
 const FEW: usize = 8;
 
 /// Parameters are updated in pieces of this length, in parallel if there are several.
@@ -75,7 +75,7 @@ pub struct OptimizerState {
 }
 
 impl Adam {
-    /// For so many parameters.
+    /// For this many parameters.
     pub fn new(settings: AdamSettings, parameters: usize) -> Self {
         let state = OptimizerState {
             steps: 0,
@@ -93,9 +93,9 @@ impl Adam {
         self.step_pieces(PIECE, learning_rate, parameters, gradients, |_| true);
     }
 
-    /// The same for the rows of a table, so many numbers each, that have a gradient. The others stay as they are, and so
-    /// does what is remembered of them: nothing is forgotten while a row is not looked at. That is not quite Adam, which moves a
-    /// row on for a while after its last gradient; where each step reads a few rows of many it is much less to do. If it is known
+    /// The same for the rows of a table, this many numbers each, that have a gradient. The others stay as they are, and so does
+    /// what is remembered of them: nothing is forgotten while a row is not looked at. That is not quite Adam, which moves a row
+    /// on for a while after its last gradient; where each step reads a few rows of many it is much less to do. If it is known
     /// which rows may have a gradient, no others are looked at.
     ///
     /// # Panics
@@ -230,7 +230,7 @@ pub struct Sgd {
 }
 
 impl Sgd {
-    /// For so many parameters.
+    /// For this many parameters.
     pub fn new(settings: SgdSettings, parameters: usize) -> Self {
         let velocities = if settings.momentum == 0.0 {
             0

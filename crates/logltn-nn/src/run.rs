@@ -18,7 +18,7 @@ pub(crate) struct Run<'a> {
     pub parallel: bool,
     /// The number of rows in each block but the last.
     pub block_rows: usize,
-    /// Whether nobody wants the result any more.
+    /// Whether the result is no longer wanted.
     pub stop: &'a AtomicBool,
 }
 

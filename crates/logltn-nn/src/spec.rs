@@ -8,7 +8,7 @@ use crate::activation::Activation;
 /// The shape of what goes into a layer or comes out of it, for one row of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
-    /// So many numbers.
+    /// This many numbers.
     Flat(usize),
     /// An image, stored channel by channel, row by row.
     Image {
@@ -57,7 +57,7 @@ impl fmt::Display for Shape {
 /// One layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LayerSpec {
-    /// So many outputs, each a weighted sum of all inputs plus a bias.
+    /// This many outputs, each a weighted sum of all inputs plus a bias.
     Dense(usize),
     /// A convolution with square kernels, stride 1, no padding: the image shrinks by `kernel` − 1.
     Conv {
@@ -66,8 +66,8 @@ pub enum LayerSpec {
         /// The number of rows and of columns of a kernel.
         kernel: usize,
     },
-    /// The greatest of each tile of so many rows and columns. What is left over at the right and at the bottom is
-    /// dropped.
+    /// The greatest of each tile of this many rows and columns. What is left over at the right and at the bottom
+    /// is dropped.
     Pool(usize),
     /// An image becomes numbers: channel by channel, row by row.
     Flatten,

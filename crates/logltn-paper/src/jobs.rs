@@ -1,4 +1,4 @@
-//! Many runs at once: as many as there are cores, each on threads of its own; fewer where memory would not do.
+//! Many runs at once: as many as there are cores, each on its own threads; fewer where memory would not do.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -202,7 +202,7 @@ pub struct Options {
     pub noise: Option<f64>,
     /// PASCAL-Part: simulated features that are never below 0, as a detector's are after its last ReLU.
     pub rectified: bool,
-    /// PASCAL-Part: use so many training pictures and a third as many test pictures, instead of all.
+    /// PASCAL-Part: use this many training pictures and a third as many test pictures, instead of all.
     pub pictures: Option<usize>,
 }
 
@@ -257,7 +257,7 @@ pub trait Watch: Sync {
     /// The table is about to begin: where its data are from, how many runs there are and how many of them an
     /// earlier session has done, and the steps of the others.
     fn begin(&self, data: &str, runs: usize, found: usize, steps: u64);
-    /// So many steps more are done.
+    /// This many steps more are done.
     fn steps(&self, steps: u64);
     /// A run is done.
     fn finished(&self, job: &Job, record: &RunRecord);
@@ -277,7 +277,7 @@ impl Watch for Quiet {
 pub enum Reproduced {
     /// The table is whole, and written to the folder.
     Finished(Box<Table>),
-    /// It was stopped; so many of its runs are done and will not be done again.
+    /// It was stopped; this many of its runs are done and will not be done again.
     Interrupted {
         /// Runs done.
         done: usize,

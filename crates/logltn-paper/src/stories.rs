@@ -17,7 +17,7 @@ use super::record::{Job, RunRecord};
 use super::training::{train, trainer};
 use super::{Configuration, DataKind, Experiment, Metric, Options, load, places};
 
-/// Stories of so many steps are asked.
+/// Stories of this many steps are asked.
 const STEPS: [usize; 9] = [2, 3, 4, 5, 6, 7, 8, 9, 10];
 
 macro_rules! metrics {

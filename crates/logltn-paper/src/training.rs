@@ -18,7 +18,7 @@ pub(super) fn trainer(project: Project, job: &Job) -> Result<Trainer, Diagnostic
     Trainer::new(project, &options)
 }
 
-/// Trains to the end. `measure` gets the number of steps done after every so many of them, and after the last.
+/// Trains to the end. `measure` gets the number of steps done after every this many of them, and after the last.
 pub(super) fn train(
     trainer: &mut Trainer,
     every: u64,

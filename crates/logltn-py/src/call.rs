@@ -83,7 +83,7 @@ pub struct State<T: Real> {
 
 /// From so much work on a call is long: some tens of milliseconds.
 const LONG: u64 = 1 << 24;
-/// From so many rows and individuals of a call on, planning may be.
+/// From this many rows and individuals of a call on, planning may be.
 const MANY: usize = 256;
 
 static VERSIONS: AtomicU64 = AtomicU64::new(0);

@@ -17,7 +17,7 @@ use pyo3::types::{PyList, PyTuple};
 /// Who the individuals of a sort are.
 #[derive(FromPyObject)]
 pub enum Sort {
-    /// So many.
+    /// This many.
     Size(usize),
     /// With names.
     Labels(Vec<String>),
@@ -76,7 +76,7 @@ impl Column {
         Ok(match *self {
             Column::Int(ref cells) => Some(Cow::Owned(numbers(py, cells)?)),
             Column::Tensor(_, 0, _) => Some(Cow::Owned(Vec::new())),
-            // SAFETY: the tensor is there and has so many, one after the other.
+            // SAFETY: the tensor is there and has this many, one after the other.
             Column::Tensor(start, count, 1) => Some(Cow::Borrowed(unsafe {
                 std::slice::from_raw_parts(start, count)
             })),
@@ -406,7 +406,7 @@ impl Given {
         semantics
     }
 
-    /// What single axioms have of their own.
+    /// What is set for single axioms.
     pub fn axioms(&self, found: &mut Diagnostics) -> BTreeMap<String, AxiomSettings> {
         let mut settings: BTreeMap<String, AxiomSettings> = BTreeMap::new();
         for (name, weight) in &self.weights {

@@ -56,8 +56,8 @@ mod _native {
         crate::error::guarded(py, || Ok(py.detach(|| logltn_cli::main_with(arguments))))
     }
 
-    /// The different ones of some rows of `int32`, so many numbers each, in order, and where the rows are among these, as `int64`; none if the
-    /// rows are these.
+    /// The different ones of some rows of `int32`, this many numbers each, in order, and where the rows are among these, as `int64`; none if
+    /// the rows are these.
     #[pyfunction]
     fn different<'py>(
         py: Python<'py>,

@@ -18,7 +18,7 @@ struct Pools {
     by_threads: HashMap<usize, Arc<ThreadPool>>,
 }
 
-/// So many threads, shared by all knowledge bases of this process that want as many.
+/// This many threads, shared by all knowledge bases of this process that want as many.
 ///
 /// A caller that calls this holds the interpreter's lock, and so does whoever forks: the list of pools is whole in a child.
 pub fn pool(_: Python<'_>, threads: Option<usize>) -> Result<Arc<ThreadPool>, Diagnostics> {

@@ -21,7 +21,7 @@ use crate::coming::Setting;
 const MOST_ROWS: usize = 1 << 18;
 /// For how many different sizes of sorts there are plans: full batches, the last one of an epoch, those of a validation.
 const MOST_SIZES: usize = 4;
-/// After so many times that the rows became too many, they are no longer expected to repeat.
+/// After as many times that the rows became too many, they are no longer expected to repeat.
 const MOST_OVERFLOWS: u32 = 3;
 /// The most integers that are planned because they lie among those that came.
 const MOST_BETWEEN: i64 = 1 << 12;
@@ -120,7 +120,7 @@ impl Cells {
         place
     }
 
-    /// Adds the integers among those that came, and some around: if these came, those will. At most so many in all.
+    /// Adds the integers among those that came, and some around: if these came, those will. At most this many in all.
     fn add_between(&mut self, columns: &[ColumnData], most: usize) {
         let [column] = self.columns[..] else { return };
         let integers = || self.list.iter().map(|cells| cells[0] as i64);
@@ -224,7 +224,7 @@ impl Known {
         known.then_some(numbers)
     }
 
-    /// Who the plan's stand-ins are; none if somebody is not among so many.
+    /// Who the plan's stand-ins are; none if somebody is not among this many.
     fn say_who(
         &self,
         columns: &[ColumnData],

@@ -1,4 +1,4 @@
-//! The curves of a run, as the page is told them: all, or what is new.
+//! The curves of a run, in the form that the page reads: all, or what is new.
 
 use serde_json::{Value, json};
 

@@ -100,7 +100,7 @@ impl ListedRun {
     }
 }
 
-/// What is known of a run as a whole, as the page is told it.
+/// What is known of a run as a whole, in the form that the page reads.
 ///
 /// `told` is what [`told_by_key`](logltn_train::train::told_by_key) says.
 pub fn details(

@@ -39,7 +39,7 @@ impl Scheduled {
         })
     }
 
-    /// Each by its name: what it was in the step that left so many done.
+    /// Each by its name: what it was in the step that left this many done.
     pub(super) fn curves(&self) -> impl Iterator<Item = (&'static str, impl Fn(f64) -> f64)> {
         self.curves.iter().map(|(name, schedule)| {
             let at = |done: f64| {

@@ -196,7 +196,7 @@ impl Report {
         self.schedule = Scheduled::of(run);
     }
 
-    /// Adds what the networks say of the data, as the page is told it.
+    /// Adds what the networks say of the data, in the form that the page reads.
     pub fn set_networks(&mut self, networks: Vec<Value>) {
         self.networks = networks;
     }

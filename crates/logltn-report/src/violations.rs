@@ -78,7 +78,7 @@ impl Report {
 }
 
 impl Violated {
-    /// As the page is told it.
+    /// In the form that the page reads.
     pub fn document(&self) -> Value {
         let worst = self.worst.iter().map(|culprits| {
             json!({

@@ -29,7 +29,7 @@ pub struct GraphStandIn {
     pub test: Vec<[u32; 3]>,
 }
 
-/// One in so many facts is anyone's guess.
+/// One in this many facts is anyone's guess.
 const NOISE: usize = 20;
 
 /// Facts of individuals on a circle: the k-th relation leads some steps on, mostly k. So there is something to find for rules, since
@@ -53,7 +53,7 @@ pub fn standin_graph(figures: &GraphFigures, seed: u64) -> GraphStandIn {
     } = *figures;
     let wanted: usize = facts.iter().sum();
     assert!(2 * wanted <= entities * entities * relations);
-    // Each relation can lead to so many, of which about half are facts.
+    // Each relation can lead to this many, of which about half are facts.
     let steps = (2 * wanted).div_ceil(entities * relations).max(1);
     let mut random = Random::new(seed, 0);
     let mut seen = FxHashSet::default();

@@ -149,8 +149,8 @@ impl Family {
         WORDS.concat()
     }
 
-    /// Stories of so many steps, the same for the same seed. Each begins with two people; somebody else comes in between
-    /// again and again, where a rule says what that makes of them. So each can be put together by rules.
+    /// Stories of this many steps, the same for the same seed. Each begins with two people; somebody else comes in
+    /// between again and again, where a rule says what that makes of them. So each can be put together by rules.
     pub fn stories(&self, seed: u64, steps: usize, count: usize) -> Vec<Story> {
         let mut random = Random::new(seed, steps as u64);
         let mut stories = Vec::with_capacity(count);

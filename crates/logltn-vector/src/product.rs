@@ -15,7 +15,7 @@ pub struct Matrix<'a, T> {
 }
 
 impl<'a, T> Matrix<'a, T> {
-    /// Rows of so many numbers, one after the other.
+    /// Rows of this many numbers, one after the other.
     pub fn of_rows(values: &'a [T], columns: usize) -> Matrix<'a, T> {
         Matrix {
             values,

@@ -1,5 +1,5 @@
 //! How a step gets quicker with threads: `cargo run --release -p logltn --example threads [THREADS …]`, by default 1, 2, 4, 8
-//! and 16, as far as the machine has so many. `POINTS=1000000` takes another size than 100,000 points.
+//! and 16, as far as the machine has this many. `POINTS=1000000` takes another size than 100,000 points.
 //!
 //! For each number of threads: the median time of a step (loss and gradient, single precision) over points with 20 neighbours
 //! each and 5 clusters, and how many times quicker it is than with one. The loss and every derivative must be the same bits.

@@ -1,5 +1,5 @@
-//! Quantifiers that bind rows of tables and individuals of sorts at once: their product as a table, whose rows are made when somebody asks
-//! for them.
+//! Quantifiers that bind rows of tables and individuals of sorts at once: their product as a table, whose rows are made on request for
+//! them.
 
 use std::sync::Arc;
 

@@ -183,8 +183,8 @@ impl Data {
     /// An `exists` whose guard keeps somebody, but nobody of the sample, is left out by the quantifier around it. Where
     /// the semantics moves negations to the atoms, that is said of quantifiers as they are evaluated.
     ///
-    /// `axioms`, by their places in the theory, are seen in samples of so many bindings of their outermost `forall`, in place of
-    /// what the sample of a sort leaves of these; one that has no more is left as it is.
+    /// `axioms`, by their places in the theory, are seen in samples of this many bindings of their outermost `forall`, in place
+    /// of what the sample of a sort leaves of these; one that has no more is left as it is.
     ///
     /// Of tables that are `large`, with batches and [only gone through](Theory::is_only_gone_through), the rows of the batch are
     /// all that is there: nothing is planned for the others, and the data that come back do not have them.
@@ -309,8 +309,8 @@ impl Sampler<'_> {
         TableId(self.tables.len() as u32 - 1)
     }
 
-    /// Lists the bindings of an axiom's outermost `forall`, if there are more than so many, and has it range over a table
-    /// instead.
+    /// Lists the bindings of an axiom's outermost `forall`, if there are more than this many, and has it range over a
+    /// table instead.
     fn list(&mut self, axiom: &mut Axiom, count: usize) -> Result<Option<Bindings>, Diagnostic> {
         let source = &self.theory.source;
         let wrong = |why: &str| {

@@ -310,7 +310,7 @@ fn the_plan_says_so() {
     assert!(!shown("forall x: A. P(x) -> Q(x)", "lukasiewicz"));
 }
 
-/// `forall x, y: A. …` over so many individuals, every predicate with its own output kind.
+/// `forall x, y: A. …` over this many individuals, every predicate with its own output kind.
 fn pairs<T: Precision>(
     formula: &str,
     individuals: usize,

@@ -37,7 +37,7 @@ fn engine(semantics: &str) -> Engine<f32> {
     engine
 }
 
-/// So many rows of classes that they are computed in pieces, and small clauses whose lanes reach parts of their tables.
+/// This many rows of classes that they are computed in pieces, and small clauses whose lanes reach parts of their tables.
 fn many_rows(semantics: &str) -> Engine<f32> {
     let theory = Theory::parse(Source::new(
         "rows.ltn",

@@ -205,7 +205,7 @@ impl ClosedForm {
         &self.learn
     }
 
-    /// The names of its arguments, of which there are so many.
+    /// The names of its arguments, of which there are this many.
     pub(crate) fn argument_names(&self, arity: usize) -> Vec<String> {
         match &self.args {
             Some(args) => args.clone(),

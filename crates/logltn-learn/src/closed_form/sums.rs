@@ -13,10 +13,10 @@ use logltn::vector::Real;
 /// Numbers that are added up side by side: always in this order, so that the bits do not depend on the processor.
 const LANES: usize = 16;
 
-/// So many of what is left.
+/// This many of what is left.
 const FEW: usize = 4;
 
-/// So many rows whose lanes are held at once.
+/// This many rows whose lanes are held at once.
 const GROUP: usize = 16;
 
 /// The most vectors that are read at once.

@@ -12,8 +12,8 @@ use super::lengths::{Shape, Typed};
 use super::sums::{MOST_TERMS, Of, Sum};
 use super::syntax::{Binary, Unary};
 
-/// About so many numbers of a block are held at once. Those of arguments that are read where they are count too: they
-/// pass through the same cache.
+/// About this many numbers of a block are held at once. Those of arguments that are read where they are count too:
+/// they pass through the same cache.
 const BLOCK_NUMBERS: usize = 16384;
 
 /// The most rows of a block.
@@ -189,7 +189,7 @@ impl Tape {
             _ => Flow::AddedUp,
         });
         let mut flows: Vec<Flow> = written.collect();
-        // Results stand after their operands, so what they share in is known.
+        // Results come after their operands, so what they share in is known.
         for (at, op) in self.ops.iter().enumerate().rev() {
             let Op::Binary(f @ (Binary::Add | Binary::Subtract), x, y) = *op else {
                 continue;
@@ -416,7 +416,7 @@ impl Tape {
         self.leaves[leaf].1
     }
 
-    /// Where the numbers of a leaf stand in a block of so many rows.
+    /// Where the numbers of a leaf stand in a block of this many rows.
     pub(super) fn leaf_range(&self, leaf: usize, rows: usize) -> Range<usize> {
         let (numbers, place) = self.leaves[leaf];
         let start = self.starts[place];

@@ -46,7 +46,7 @@ pub enum Compared {
 }
 
 impl Measures {
-    /// What a model says of the rows of the first metric of each predicate and function.
+    /// The values of a model for the rows of the first metric of each predicate and function.
     ///
     /// # Errors
     /// If the model cannot be asked.

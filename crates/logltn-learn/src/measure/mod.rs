@@ -52,7 +52,7 @@ pub enum Known {
     Truths(Vec<ColumnData>, Vec<bool>),
     /// Rows of all arguments, and the right value of each.
     Values(Vec<ColumnData>, Vec<f64>),
-    /// Rows that are true. One argument of each is to be found among all individuals of its sort.
+    /// Rows that are true. One argument of each is searched for among all individuals of its sort.
     Facts {
         /// Rows of all arguments.
         rows: Vec<ColumnData>,
@@ -226,7 +226,7 @@ enum Answer {
     Classes { said: Answers, known: Vec<usize> },
     /// Whether each row is true.
     Truths { said: Answers, known: Vec<bool> },
-    /// Each row is true, and is to be found.
+    /// Each row is true, and is searched for.
     Ranks(Ranked),
     /// The right value of each row.
     Values {

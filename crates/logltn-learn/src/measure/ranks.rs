@@ -18,10 +18,10 @@ use crate::model::Model;
 use crate::slow_work::{Foretold, thousands};
 use crate::worlds::Worlds;
 
-/// So many tuples are asked about at once: enough for every thread to have questions to rank.
+/// This many tuples are asked about at once: enough for every thread to have questions to rank.
 const BLOCK: usize = 1 << 20;
 
-/// So many scores at once where they are products of matrices, the larger the better; but so many questions at most.
+/// This many scores at once where they are products of matrices, the larger the better; but this many questions at most.
 const PRODUCTS: usize = 1 << 23;
 const MOST_QUESTIONS: usize = 512;
 

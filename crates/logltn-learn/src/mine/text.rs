@@ -80,7 +80,7 @@ impl<'a> Writer<'a> {
         )
     }
 
-    /// The rule as an axiom; its weight is its confidence, or so many times that.
+    /// The rule as an axiom; its weight is its confidence, or as many times that.
     pub fn axiom(&self, place: usize, rule: &Rule, times: Option<f64>) -> String {
         let [x, z, w, y] = &self.variables;
         let path: Vec<&String> = match rule.body.len() {

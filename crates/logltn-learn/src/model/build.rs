@@ -387,7 +387,7 @@ impl<'a> Builder<'a> {
         if let Some(error) = too_large(&spec, &name) {
             return Err(place.mark(error).into());
         }
-        // Each unit draws from a stream of its own, so that adding one does not change the others.
+        // Each unit draws from its own stream, so that adding one does not change the others.
         let seed = self.model.seed
             ^ (self.model.units.len() as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let network = logltn_nn::Network::new(&spec, seed).map_err(|error| {

@@ -28,16 +28,16 @@ use super::vectors::SortVectors;
 use super::{Model, rows_shape};
 use crate::closed_form::{Again, ClosedForm, InPlace, Rest, Tape, Work};
 
-/// A lane has at least about so many numbers to compute.
+/// A lane has at least about this many numbers to compute.
 const LANE_NUMBERS: usize = 1 << 16;
 
 /// The most lanes.
 const MOST_LANES: usize = 8;
 
-/// So many numbers of a vector are added up at once.
+/// This many numbers of a vector are added up at once.
 const PIECE: usize = 16;
 
-/// What is off by no more than so many roundings is as meant: the cosine of a vector with itself is at most 1.
+/// What is off by no more than this many roundings is as meant: the cosine of a vector with itself is at most 1.
 const ROUNDINGS: f64 = 32.0;
 
 /// A closed form, with its program and the ways in which it is applied.
@@ -47,7 +47,7 @@ pub(super) struct Closed {
     tape: Tape,
     /// What it learns, among the model's learnable tables.
     learnt: Vec<usize>,
-    /// A softmax has one number for each of so many classes, which are the last argument.
+    /// A softmax has one number for each of this many classes, which are the last argument.
     pub classes: Option<u32>,
     pub feeds: Vec<ClosedFeed>,
 }
@@ -258,7 +258,7 @@ impl Builder<'_> {
         Ok(closed.feeds.len() - 1)
     }
 
-    /// Some of the numbers of an argument; `None` if it has not so many.
+    /// Some of the numbers of an argument; `None` if it has not this many.
     fn leaf_piece(
         &mut self,
         argument: usize,
@@ -290,7 +290,7 @@ impl Builder<'_> {
     }
 }
 
-/// Rows without their last argument, each with all of so many classes.
+/// Rows without their last argument, each with all of this many classes.
 fn with_classes(rows: &[u32], count: usize, classes: u32, out: &mut Vec<u32>) {
     let arity = rows.len().checked_div(count).unwrap_or(0);
     out.clear();
@@ -315,13 +315,13 @@ impl Closed {
         }
     }
 
-    /// Lanes for so many rows.
+    /// Lanes for this many rows.
     fn lanes(&self, rows: usize) -> usize {
         let numbers = rows * self.tape.width();
         (numbers / LANE_NUMBERS).clamp(1, MOST_LANES)
     }
 
-    /// How many rows each of so many lanes takes: whole blocks.
+    /// How many rows each of this many lanes takes: whole blocks.
     fn share(&self, rows: usize, lanes: usize) -> usize {
         rows.div_ceil(self.tape.rows).div_ceil(lanes) * self.tape.rows
     }
@@ -919,8 +919,8 @@ impl Model {
             .into()
     }
 
-    /// What a closed form says of rows of individuals and numbers, in double precision; each number by its place among
-    /// `numbers`. Rows of a softmax are without the class, and it says a number for each.
+    /// The values of a closed form for rows of individuals and numbers, in double precision; each number by its place
+    /// among `numbers`. Rows of a softmax are without the class, and it says a number for each.
     pub(crate) fn of_closed_form(
         &mut self,
         predicate: PredicateId,

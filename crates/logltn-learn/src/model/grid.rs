@@ -1,9 +1,9 @@
 //! Closed forms as products of matrices.
 //!
 //! `sum(h * r * t)` is a dot product of `h * r` and `t`. Where a request asks about 512 pairs of h and r, each with the same 64
-//! t, all of these are one product of two matrices: several times as fast as row by row, and vectors are read once instead
-//! of 64 times. So the rows of a request are looked through for such grids, for each argument that may stand alone. Not
-//! every pair of a grid must be asked for (guards leave some out), but a good part; rows of no grid are computed one by one.
+//! t, all of these are one product of two matrices: several times as fast as row by row, and vectors are read once instead of
+//! 64 times. So the rows of a request are looked through for such grids, for each argument that may is alone. Not every pair of
+//! a grid must be asked for (guards leave some out), but a good part; rows of no grid are computed one by one.
 
 use std::ops::Range;
 
@@ -15,40 +15,40 @@ use super::inputs::Sources;
 use super::unit::Piece;
 use crate::closed_form::{Rest, Tape};
 
-/// Arguments that are together are looked up by so many numbers at most.
+/// Arguments that are together are looked up by this many numbers at most.
 const MOST_TOGETHER: usize = 4;
 
 /// Vectors that are shorter are not worth it.
 const SHORTEST: usize = 16;
 
-/// Rows are looked through for vectors of so many numbers: for shorter ones that takes longer than their sums. (It must not
-/// depend on whether they were looked through before: a training that is resumed has the same bits.)
+/// Rows are looked through for vectors of this many numbers: for shorter ones that takes longer than their sums. (It must
+/// not depend on whether they were looked through before: a training that is resumed has the same bits.)
 const WORTH_LOOKING: usize = 64;
 
-/// A grid has at least so many rows and columns, since all of its vectors are copied.
+/// A grid has at least this many rows and columns, since all of its vectors are copied.
 const LEAST: usize = 8;
 
-/// At least one of so many pairs of a grid must be asked for.
+/// At least one of this many pairs of a grid must be asked for.
 const SPARSEST: usize = 4;
 
-/// So many rows tell which way of cutting is likely.
+/// This many rows tell which way of cutting is likely.
 const LOOKED_AT: usize = 512;
 
-/// If of so many rows most have different left sides, they are no grid.
+/// If of this many rows most have different left sides, they are no grid.
 const HOPELESS: usize = 8192;
 
 /// Of larger sorts a list of all individuals would take too much memory.
 const MOST_INDIVIDUALS: usize = 1 << 24;
 
-/// So many rows of a matrix are a thread's at once.
+/// This many rows of a matrix are a thread's at once.
 const ROWS: usize = 48;
 
-/// Vectors are filled up to so many numbers, or a multiple.
+/// Vectors are filled up to this many numbers, or a multiple.
 const WHOLE: usize = 16;
 
 /// One argument on one side, all others on the other.
 pub(super) struct Split {
-    /// Where the argument that stands alone is in a row.
+    /// Where the argument that is alone is in a row.
     pub place: usize,
     /// The sums that are products of the two sides.
     pub sums: Vec<Factors>,
@@ -72,7 +72,7 @@ impl Factors {
         self.length.next_multiple_of(WHOLE)
     }
 
-    /// The vectors of what stands alone.
+    /// The vectors of what is alone.
     pub fn alone(
         &self,
         pieces: &[Piece],
@@ -111,7 +111,7 @@ impl Factors {
         }
     }
 
-    /// Room for so many vectors.
+    /// Room for this many vectors.
     pub fn room(&self, vectors: usize, floats: &mut Floats) {
         let numbers = vectors * self.stride();
         if floats.len() != numbers {
@@ -204,7 +204,7 @@ pub(super) struct Grids {
     sums: Vec<f32>,
     /// The derivatives by them; there is room for those of all rows.
     pub by_sums: Vec<f32>,
-    /// So many for each row.
+    /// This many for each row.
     pub per_row: usize,
     /// Results in this order.
     pub numbers: Vec<f32>,
@@ -221,7 +221,7 @@ pub(super) struct Grids {
 struct Grid {
     split: usize,
     rows: Range<usize>,
-    /// Rows of the request, of which the place that stands alone does not count.
+    /// Rows of the request, of which the place that is alone does not count.
     together: Vec<u32>,
     alone: Vec<u32>,
     /// For each row the place of its pair.
@@ -510,7 +510,7 @@ impl Look {
             .count();
         let common = |rows: u32| rows > 0 && rows as usize * SPARSEST >= lefts;
         let alone = self.rights.iter().filter(|&&rows| common(rows)).count();
-        // (As each right side has so many, there are at least `lefts * alone / SPARSEST` rows.)
+        // (As each right side has this many, there are at least `lefts * alone / SPARSEST` rows.)
         if lefts < LEAST || alone < LEAST || u32::try_from(lefts * alone).is_err() {
             return false;
         }

@@ -94,7 +94,7 @@ enum Purpose {
     Looking,
 }
 
-/// So many rows are looked up between two looks at whether to stop.
+/// This many rows are looked up between two looks at whether to stop.
 const ROWS_BETWEEN_LOOKS: usize = 1 << 16;
 
 /// Randomness for initial weights, apart from that of batches.
@@ -439,7 +439,7 @@ impl Model {
         self.ask_about(unit, feed, tuples, arity)
     }
 
-    /// What a unit says of rows of individuals.
+    /// The values of a unit for rows of individuals.
     fn ask_about(
         &mut self,
         unit: usize,

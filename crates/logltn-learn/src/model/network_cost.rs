@@ -88,7 +88,7 @@ fn sizes(knowledge: &KnowledgeBase, shape: &[ArgumentShape]) -> Vec<usize> {
     sizes.collect()
 }
 
-/// How long so many rows of a network take, forward and back.
+/// How long this many rows of a network take, forward and back.
 fn seconds(spec: &logltn_nn::NetworkSpec, rows: usize) -> f64 {
     let sample = rows.min(SAMPLE);
     let Ok(mut network) = logltn_nn::Network::new(spec, 0) else {

@@ -127,14 +127,14 @@ impl Builder {
         self
     }
 
-    /// The rows of a table, of which each step draws so many.
+    /// The rows of a table, of which each step draws this many.
     pub fn batched(mut self, table: &str, rows: usize, columns: Vec<ColumnData>) -> Builder {
         self.training.batches.insert(table.into(), rows);
         self.table(table, columns)
     }
 
-    /// In each step quantifiers over the sort see so many of its individuals, drawn again and the same for the whole
-    /// step. `evaluate` and the questions see all.
+    /// In each step quantifiers over the sort see this many of its individuals, drawn again and the same for the
+    /// whole step. `evaluate` and the questions see all.
     pub fn sample(mut self, sort: &str, individuals: usize) -> Builder {
         self.training.samples.insert(sort.into(), individuals);
         self
@@ -268,12 +268,12 @@ impl Builder {
         self
     }
 
-    /// Another phase, of so many steps, in which all axioms count.
+    /// Another phase, of this many steps, in which all axioms count.
     pub fn steps(self, steps: u64) -> Builder {
         self.phase(Length::Steps(steps))
     }
 
-    /// Another phase, of so many passes over the largest table with batches.
+    /// Another phase, of this many passes over the largest table with batches.
     pub fn epochs(self, epochs: u64) -> Builder {
         self.phase(Length::Epochs(epochs))
     }

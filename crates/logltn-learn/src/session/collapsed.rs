@@ -13,7 +13,7 @@ use crate::labels::{Labels, LabelsOf};
 
 /// Fewer individuals without a label say nothing.
 const FEWEST: usize = 10;
-/// So many are looked at; of more, every second, or every third.
+/// This many are looked at; of more, every second, or every third.
 const MOST: usize = 100_000;
 
 impl Session {

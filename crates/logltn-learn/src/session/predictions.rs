@@ -1,4 +1,4 @@
-//! What a session says of individuals.
+//! The values of a session for individuals.
 
 use logltn::Diagnostics;
 

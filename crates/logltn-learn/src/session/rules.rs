@@ -13,7 +13,7 @@ use crate::axioms;
 /// How many axioms are named.
 const NAMED: usize = 4;
 
-/// So many groundings are looked at, which takes a second or two.
+/// This many groundings are looked at, which takes a second or two.
 const MOST_GROUNDINGS: u128 = 50_000_000;
 
 impl Session {

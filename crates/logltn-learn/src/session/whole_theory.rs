@@ -14,7 +14,7 @@ const BYTES_PER_PART: u128 = 1400;
 const BYTES_PER_AXIOM: u128 = 2500;
 const BYTES_PER_ANSWER: u128 = 90;
 
-/// More groundings than these are visited when somebody asks, not at the end of every training.
+/// More groundings than these are visited on request, not at the end of every training.
 const MOST_GROUNDINGS: u128 = 10_000_000;
 
 /// So few are visited in no time.

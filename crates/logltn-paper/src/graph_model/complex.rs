@@ -35,7 +35,7 @@ struct Embeddings {
     by_entities: Vec<f32>,
     relations: Vec<f32>,
     by_relations: Vec<f32>,
-    /// The N3 regulariser of Lacroix et al. (2018): so many times the cubes of the magnitudes of entity and relation, of each
+    /// The N3 regulariser of Lacroix et al. (2018): as many times the cubes of the magnitudes of entity and relation, of each
     /// question.
     cubes: f32,
     /// The vectors of the questions last asked, and the derivatives by them.
@@ -49,8 +49,8 @@ struct Embeddings {
 }
 
 impl ComplEx {
-    /// So many complex numbers for each entity and relation (count both directions). `cubes` is the strength of the regulariser: its
-    /// gradient is added to that of the loss.
+    /// This many complex numbers for each entity and relation (count both directions). `cubes` is the strength of the regulariser:
+    /// its gradient is added to that of the loss.
     ///
     /// # Errors
     /// If there are no entities, or no numbers.

@@ -12,7 +12,7 @@ use super::softmax::one_each;
 use super::{Facts, Triple, asked, held};
 use logltn_learn::Grounding;
 
-/// Pairs that a rule leads to are thinned out when there are so many of them.
+/// Pairs that a rule leads to are thinned out when there are this many of them.
 const MANY: usize = 1 << 22;
 
 /// How sure a rule is at most, when its confidence becomes its first weight.
@@ -401,7 +401,7 @@ impl Evidence {
         })))
     }
 
-    /// Adds what rules say, so many times, to the scores of all entities after each entity and relation.
+    /// Adds what rules say, as many times, to the scores of all entities after each entity and relation.
     pub fn add(&self, questions: &[[u32; 2]], times: f32, scores: &mut [f32]) {
         let weighed = held(&self.0);
         let rows = scores.chunks_exact_mut(weighed.conclusions.entities);

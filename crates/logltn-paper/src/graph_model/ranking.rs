@@ -32,8 +32,8 @@ impl Ranks {
 }
 
 /// Ranks both ends of each fact of `asked` among all entities. Other facts of `known` and of `asked` are no mistakes, and left out; equal scores share
-/// the mean of their places. `score` puts the scores of all entities after each entity and relation; `more` adds to them, so many times, for
-/// each entry of `times`, of which each has its ranks.
+/// the mean of their places. `score` puts the scores of all entities after each entity and relation; `more` adds to them, as many times, for each
+/// entry of `times`, of which each has its ranks.
 ///
 /// # Errors
 /// If a score is not a number.

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::super::mnist::Digits;
 
-/// The theory of adding two numbers of so many digits, given as images, of which only the sum is known. Carries are
-/// variables, so that each equation is about one column of digits. Digit 0 is the least significant one.
+/// The theory of adding two numbers of this many digits, given as images, of which only the sum is known. Carries
+/// are variables, so that each equation is about one column of digits. Digit 0 is the least significant one.
 ///
 /// ```
 /// use logltn_paper::addition_theory;

@@ -31,7 +31,7 @@ use project::Look;
 use split::{Pairs, Split};
 
 const STEPS: u64 = 1000;
-/// The examples come first, the rules after so many steps.
+/// The examples come first, the rules after this many steps.
 const PRETRAINING: u64 = 100;
 /// How often the curves have a point, as in the paper.
 const EVERY: u64 = 100;

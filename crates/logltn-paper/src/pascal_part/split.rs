@@ -68,8 +68,8 @@ impl Pairs {
 impl Split {
     /// Draws 5 % of the boxes and 5 % of the pairs, and pairs of which nothing is known.
     ///
-    /// A run of `steps` steps sees at most so many batches. Of the pairs, of which there are millions, no more are drawn
-    /// than that: drawing them here without repetition or later from all of them is the same.
+    /// A run of `steps` steps sees at most this many batches. Of the pairs, of which there are millions, no more are
+    /// drawn than that: drawing them here without repetition or later from all of them is the same.
     pub fn draw(boxes: &[SceneBox], pairs: &Pairs, seed: u64, steps: u64) -> Split {
         let mut random = Random::new(seed, STREAM);
         let seen = usize::try_from(steps)

@@ -52,7 +52,7 @@ impl Manifest {
         hard.map(|(name, _)| name.as_str())
     }
 
-    /// What single axioms have of their own, for a session or an engine.
+    /// What is set for single axioms, for a session or an engine.
     pub fn axiom_settings(&self) -> BTreeMap<String, AxiomSettings> {
         let settings = |axiom: &Axiom| AxiomSettings {
             weight: axiom.weight,

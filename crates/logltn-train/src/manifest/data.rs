@@ -18,7 +18,7 @@ pub struct Sort {
     pub individuals: Option<Individuals>,
     /// `learnable = 8`: a trained vector of that length for each individual.
     pub learnable: Option<Spanned<usize>>,
-    /// `sample = 64`: in each training step, quantifiers see so many of the individuals.
+    /// `sample = 64`: in each training step, quantifiers see this many of the individuals.
     pub sample: Option<Spanned<usize>>,
     /// The true class of each individual, for evaluation only.
     pub labels: Option<Spanned<Labels>>,

@@ -18,7 +18,7 @@ pub struct Predicate {
     pub args: Option<Spanned<Vec<Spanned<String>>>>,
     /// Where its truth comes from.
     pub grounding: Grounding,
-    /// How much it counts that each row of a softmax is decided: `crisp`, 0 unless said.
+    /// The weight of a term by which each row of a softmax is decided: `crisp`, 0 unless said.
     pub crisp: f64,
 }
 

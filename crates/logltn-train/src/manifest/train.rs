@@ -23,7 +23,7 @@ pub struct Train {
     pub seed: u64,
     /// The largest norm of a gradient, if it is clipped.
     pub clip_norm: Option<f64>,
-    /// How much it counts that all classes of a softmax are used in each step.
+    /// The weight of a term by which all classes of a softmax are used in each step.
     pub entropy: Option<f64>,
     /// How many steps between checkpoints.
     pub checkpoint_every: Option<u64>,

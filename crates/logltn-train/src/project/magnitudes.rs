@@ -38,7 +38,7 @@ pub(super) fn first_too_large(array: &Array) -> Option<((usize, usize), f64)> {
 /// LTN's crabs, of 7 to 37, are not learnt as they are; features of up to 8 do no harm.
 const UNSCALED: f64 = 10.0;
 
-/// A look at so many rows is enough.
+/// A look at this many rows is enough.
 const LOOKED_AT: usize = 10_000;
 
 /// The column of an array whose numbers are farthest from 0, if that is far: it, and the root of their mean square. Bytes

@@ -206,7 +206,7 @@ impl RecordReader {
         }
     }
 
-    /// So many lines stand before: messages count them, too.
+    /// This many lines stand before: messages count them, too.
     pub fn skip_lines(&mut self, lines: usize) {
         self.line += lines;
     }

@@ -14,7 +14,7 @@ use super::{TrainOptions, Trainer};
 use crate::manifest::Phase;
 use crate::project::Project;
 
-/// Of so many labels one is held out.
+/// Of this many labels one is held out.
 const ONE_IN: usize = 5;
 /// Fewer labels than these cannot be divided.
 const FEWEST: usize = 10;
@@ -264,7 +264,7 @@ impl<'a> Trying<'a> {
         (self.steps.unwrap_or(0) / 4).max(1)
     }
 
-    /// The axioms that give no labels, with so many times their weight.
+    /// The axioms that give no labels, with as many times their weight.
     fn weighted(&self, way: &Way, times: f64) -> Way {
         let mut other = way.clone();
         let mut lines = Vec::new();

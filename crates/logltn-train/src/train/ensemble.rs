@@ -21,7 +21,7 @@ pub fn member(ensemble: &Path, number: usize) -> PathBuf {
     ensemble.join(number.to_string())
 }
 
-/// Says that a folder holds an ensemble of so many members.
+/// Says that a folder holds an ensemble of this many members.
 ///
 /// # Errors
 /// If it cannot be written.

@@ -370,7 +370,7 @@ impl Predictor {
     }
 }
 
-/// So many worlds are drawn at once.
+/// This many worlds are drawn at once.
 const MOST_WORLDS: u64 = 256;
 
 /// Randomness for worlds.

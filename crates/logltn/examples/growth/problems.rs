@@ -84,7 +84,7 @@ pub fn parts(axioms: usize) -> Problem {
     (data, vec![Output::softmax(), Output::sigmoid()])
 }
 
-/// Sums of two numbers of so many digits, one equation per column with carries as variables.
+/// Sums of two numbers of this many digits, one equation per column with carries as variables.
 pub fn columns(digits: usize) -> Problem {
     let list = |count: usize, each: &dyn Fn(usize) -> String| {
         (0..count).map(each).collect::<Vec<_>>().join(", ")

@@ -416,7 +416,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Numbers one after the other, so many for each thing.
+    /// Numbers one after the other, this many for each thing.
     fn flat<const N: usize>(&mut self, key: &str, values: &[[i64; N]]) -> Written {
         self.key(key)?;
         self.array(ExportedArray::Int64(values.concat()))

@@ -12,7 +12,7 @@ use crate::vector::{Function, LogSigmoid, Real, Sigmoid, Task, run_task};
 const TRUTH_EPS: f64 = 1e-7;
 /// How many numbers of a softmax go through all its passes together: what one pass leaves is still at hand in the next.
 const AT_ONCE: usize = 4096;
-/// From so many classes on a row is worth vector instructions of its own.
+/// From this many classes on a row is worth vector instructions of its own.
 const WIDE: usize = 32;
 
 /// The values of all literals of one request.

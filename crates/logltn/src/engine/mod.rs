@@ -280,7 +280,7 @@ impl<T: Precision> Engine<T> {
         engine
     }
 
-    /// Takes over what the plan says about its axioms and requests, of which the first so many are as they were.
+    /// Takes over what the plan says about its axioms and requests, of which the first few are as they were.
     fn take_over_plan(&mut self, fixed: usize) {
         let plan = &self.ground.plan;
         let programs = plan.programs.iter().enumerate();
@@ -551,7 +551,7 @@ impl<T: Precision> Engine<T> {
         self.pool = Some(pool);
     }
 
-    /// Lists the rows of the requests, of which the first so many change with the batch only.
+    /// Lists the rows of the requests, of which the first few change with the batch only.
     fn list_rows_here(&mut self, known: usize) {
         let strata = self.strata();
         for (i, plan) in self.ground.plan.requests.iter().enumerate().skip(strata) {

@@ -31,7 +31,7 @@ impl OverAxioms {
         }
     }
 
-    /// What a call says, except for what this aggregation has of its own.
+    /// What a call says, except for what this aggregation sets itself.
     pub fn settings(&self, parameters: &Parameters, eps: f64) -> Settings<f64> {
         let p_forall = self.p_forall.unwrap_or(parameters.p_forall);
         let own = Parameters {

@@ -14,7 +14,7 @@ pub(super) struct Threads<'p>(pub Option<&'p ThreadPool>);
 pub(super) trait Pieces: Sized + Send {
     /// How many numbers it has, about.
     fn numbers(&self) -> usize;
-    /// Cuts it in two, the first of which has about so many numbers.
+    /// Cuts it in two, the first of which has about this many numbers.
     fn cut(self, numbers: usize) -> (Self, Self);
 }
 

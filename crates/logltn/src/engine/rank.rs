@@ -99,7 +99,7 @@ impl PartialEq for Found {
 
 impl Eq for Found {}
 
-/// The first so many of those that were offered.
+/// The first few of those that were offered.
 struct Best {
     order: Order,
     top: usize,
@@ -284,7 +284,7 @@ impl<T: Real> Run<'_, '_, T> {
         total
     }
 
-    /// The blocks of the first so many levels are filled.
+    /// The blocks of the first few levels are filled.
     fn rank_under(&mut self, ranking: &Ranking, filled: usize, best: &mut Best) -> u64 {
         let Some(&level) = ranking.levels.get(filled) else {
             let len = self.len(ranking.body);

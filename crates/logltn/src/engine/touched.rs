@@ -14,7 +14,7 @@ pub(super) struct Touched<T> {
 }
 
 impl<T: Real> Touched<T> {
-    /// Nothing but zeros, so many.
+    /// Nothing but zeros, this many.
     pub fn clear(&mut self, length: usize) {
         let range = std::mem::take(&mut self.range);
         self.values[range].fill(T::ZERO);

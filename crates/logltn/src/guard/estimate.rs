@@ -22,7 +22,7 @@ pub(crate) struct Estimate {
 
 const WALKS: usize = 2000;
 const PATIENCE: Duration = Duration::from_millis(100);
-/// After so many combinations a walk goes no further into an `exists`: that takes a tenth of a second.
+/// After this many combinations a walk goes no further into an `exists`: that takes a tenth of a second.
 const ENOUGH: u64 = 1 << 21;
 
 /// With fewer combinations, listing is as quick as an estimate.
@@ -84,7 +84,7 @@ impl Estimate {
 }
 
 impl Scope<'_> {
-    /// Whether what some conditions keep of so many combinations is worth an estimate before it is listed.
+    /// Whether what some conditions keep of this many combinations is worth an estimate before it is listed.
     pub fn is_worth_an_estimate(&self, combinations: u128, conditions: &[&Guard]) -> bool {
         let tries = conditions.iter().map(|guard| self.tries(guard));
         let tries = tries.fold(0, u128::saturating_add).max(1);

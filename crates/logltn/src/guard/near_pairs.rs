@@ -16,7 +16,7 @@ use super::neighbours::{LANES, Neighbours, SearchLimit};
 /// The most candidates that are listed for all points together: 128 MiB. A plan takes far more for each pair that it
 /// keeps, so where there are more, memory is short anyway, and they are found one point after the other.
 const MOST: usize = 1 << 25;
-/// When so many parts of all points have been asked for, the others will be, too.
+/// When this many parts of all points have been asked for, the others will be, too.
 const PATIENCE: usize = 64;
 /// Blocks that a thread takes at least, since waking another takes longer than a few.
 const BLOCKS_EACH: usize = 8;
@@ -319,7 +319,7 @@ mod tests {
             search(&index, block, limit, &mut fused);
         }
         assert_eq!(plain, fused);
-        // Each point with itself and with the three to its right, where there are so many.
+        // Each point with itself and with the three to its right, where there are this many.
         assert_eq!(plain.len(), 2 * (4 * 200 - 6));
     }
 

@@ -47,7 +47,7 @@ struct Bijections<'c> {
 const MOST_KNOWN: usize = 1 << 20;
 
 impl Bijections<'_> {
-    /// The ways to go on when the first so many have been decided.
+    /// The ways to go on when the first few have been decided.
     fn from(&mut self, decided: usize, domains: &[Set]) -> Result<Natural, GivenUp> {
         let Some(&class) = self.order.get(decided) else {
             return Ok(Natural::one());

@@ -86,7 +86,7 @@ fn unset(bits: &mut [u64], at: usize) {
     bits[at / 64] &= !(1 << (at % 64));
 }
 
-/// How many combinations so many classes have, if they may be listed.
+/// How many combinations this many classes have, if they may be listed.
 pub(super) fn combinations(classes: usize, variables: usize) -> Option<usize> {
     let count = classes.checked_pow(u32::try_from(variables).ok()?)?;
     (count <= MOST_LISTED).then_some(count)
@@ -100,7 +100,7 @@ pub(super) struct Listed {
 }
 
 impl Listed {
-    /// Of a formula over so many variables; None if there are too many combinations.
+    /// Of a formula over this many variables; None if there are too many combinations.
     pub fn new(formula: &Proposition, classes: usize, variables: usize) -> Option<Listed> {
         let count = combinations(classes, variables)?;
         let mut list = Lister {

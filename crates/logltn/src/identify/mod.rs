@@ -407,7 +407,7 @@ fn nearest(
     Ok(found)
 }
 
-/// Lists the maps that move so many classes; there is one wherever this looks further.
+/// Lists the maps that move this many classes; there is one wherever this looks further.
 fn go_on(
     moves: &mut Sums<Moves>,
     domains: &[Set],

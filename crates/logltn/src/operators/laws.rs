@@ -96,7 +96,7 @@ pub(crate) struct Additive {
     pub summand: Summand,
     /// How members are projected, given ε.
     pub projection: fn(f64) -> Affine,
-    /// The state after so many members, given the total.
+    /// The state after this many members, given the total.
     pub state: fn(f64, f64) -> State,
     /// From the derivative by the aggregate to that by a summand, except for a factor that is the summand's own: p
     /// for a power.

@@ -31,7 +31,7 @@ impl<A: Aggregate> Powers<A> {
     }
 }
 
-/// The state after so many members, given the sum of their powers: relative to 1.
+/// The state after this many members, given the sum of their powers: relative to 1.
 pub(super) fn state(total: f64, count: f64) -> State {
     State {
         b: total,

@@ -15,7 +15,7 @@ impl<A: Aggregate> Sums<A> {
     const LOGS: bool = matches!(Self::LAW.summand, Summand::Log);
 }
 
-/// The state after so many members, given the total.
+/// The state after this many members, given the total.
 pub(super) fn state(total: f64, count: f64) -> State {
     State {
         count,

@@ -35,7 +35,7 @@ impl Account {
         usize::try_from(left / PER_CELL).unwrap_or(usize::MAX)
     }
 
-    /// Takes down that so many cells of tuples are going to be listed.
+    /// Takes down that this many cells of tuples are going to be listed.
     pub fn take_cells(
         &mut self,
         cells: u128,
@@ -50,7 +50,7 @@ impl Account {
         self.used = self.used.saturating_add(PER_CELL * cells as u128);
     }
 
-    /// The same for the places that so many tuples add to.
+    /// The same for the places that this many tuples add to.
     pub fn take_places(
         &mut self,
         places: usize,
@@ -60,7 +60,7 @@ impl Account {
         self.take(PER_PLACE * places as u128, theory, span)
     }
 
-    /// Takes down that so many bytes are going to be used, or says why that is too much.
+    /// Takes down that this many bytes are going to be used, or says why that is too much.
     fn take(&mut self, bytes: u128, theory: &Theory, span: Span) -> Result<(), Diagnostic> {
         self.used = self.used.saturating_add(bytes);
         match self.used > self.limit || memory::ask(bytes).is_err() {

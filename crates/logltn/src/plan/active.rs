@@ -191,7 +191,7 @@ impl Active {
         active
     }
 
-    /// Everything takes part again, of a plan whose first so many components, maps and requests are as they were.
+    /// Everything takes part again, of a plan whose first few components, maps and requests are as they were.
     pub fn renew(&mut self, plan: &Plan, (components, maps, requests): (usize, usize, usize)) {
         self.components.truncate(components);
         for (i, component) in plan.components.iter().enumerate() {
@@ -327,8 +327,8 @@ impl Active {
         !levels.is_empty() && !levels.into_iter().any(reached)
     }
 
-    /// Numbers the rows of the requests and fills in the maps. The first so many maps and requests are there already,
-    /// and change with the batch only.
+    /// Numbers the rows of the requests and fills in the maps. The first few maps and requests are there already, and
+    /// change with the batch only.
     pub fn number(&mut self, plan: &Plan, maps: usize, requests: usize) {
         let concerned = |request: usize| {
             let is_stratum = request < plan.strata.strata.len();

@@ -381,7 +381,7 @@ fn whole_parents(cursor: &Cursor, level: &Level, room: usize) -> Option<usize> {
     (at_start && parents > 1 && each < LONG_RUN).then_some(parents)
 }
 
-/// Writes all bindings of so many parents, array by array.
+/// Writes all bindings of this many parents, array by array.
 #[allow(clippy::too_many_arguments)] // the parts of two blocks, borrowed separately
 fn write_parents(
     block: &mut Block,

@@ -6,7 +6,7 @@ use crate::guard_parts::Part;
 use crate::recursion::deep;
 use crate::theory::*;
 
-/// Individuals written by number of which there are not so many.
+/// Individuals written by number of which there are not this many.
 pub(super) fn check_individuals(data: &Data, query: &Query) -> Diagnostics {
     let mut found = Diagnostics::new();
     look_at(data, query, &query.axiom.formula, &mut found);

@@ -168,7 +168,7 @@ impl Shards<'_> {
         deep(|| (formula.children()).try_for_each(|inner| self.check_inside(axiom, inner)))
     }
 
-    /// A table that all processes have cannot be about individuals that each has of its own.
+    /// A table that all processes have cannot be about individuals that each sets itself.
     fn check_binding(
         &self,
         axiom: &Axiom,

@@ -285,7 +285,7 @@ impl Resolver<'_> {
                 let error = Self::declared_here(error, sort.span, range);
                 self.out.push(error);
             }
-            // Whether there are so many is known to the data.
+            // Whether there are this many is known to the data.
             (Some(value @ 0..=0xffff_ffff), Some((id, SortKind::Data)))
                 if self.question.is_some() && self.theory[id].labels.is_empty() =>
             {

@@ -29,8 +29,8 @@ pub use error::SemanticsError;
 ///
 ///let error = semantics.with("and", "product").unwrap_err();
 ///assert_eq!(
-///    error.to_string(),
-///    "`and = product` works on truth degrees, but `exists = log_mean_exp` of `logltn` works on logs: they do not mix",
+///   error.to_string(),
+///   "`and = product` works on truth degrees, but `exists = log_mean_exp` of `logltn` works on logs: they do not mix",
 ///);
 ///```
 #[derive(Clone, Copy, Debug, PartialEq)]

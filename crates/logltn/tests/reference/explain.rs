@@ -37,7 +37,7 @@ pub struct Witness {
 /// How near two truths are that rounding could take for each other.
 const CLOSE: f64 = 1e-9;
 
-/// All bindings of the first so many quantifiers of an axiom, or of all `forall`s at its root.
+/// All bindings of the first few quantifiers of an axiom, or of all `forall`s at its root.
 pub fn bindings(
     case: &Case,
     axiom: &Axiom,

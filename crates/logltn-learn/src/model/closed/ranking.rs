@@ -1,4 +1,4 @@
-//! What a closed form says of every individual of a sort in one place, for many questions at once.
+//! The values of a closed form for every individual of a sort in one place, for many questions at once.
 
 use logltn::Diagnostics;
 use logltn::theory::PredicateId;
@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::super::rows_shape;
 use super::{Lane, Model, OutOfRange, Rows, What};
 
-/// So many individuals are a thread's at once.
+/// This many individuals are a thread's at once.
 const CHUNK: usize = 1024;
 
 /// The numbers of all individuals for each question: first those of some individuals for all questions, then those of others.
@@ -46,8 +46,8 @@ struct Room {
 }
 
 impl Model {
-    /// What a closed form says of each question, with each of so many individuals at the place `of`: in single precision, as
-    /// products of matrices. `None` if it is no such product.
+    /// The values of a closed form for each question, with each of this many individuals at the place `of`: in single
+    /// precision, as products of matrices. `None` if it is no such product.
     ///
     /// # Errors
     /// If a number cannot be.

@@ -64,7 +64,7 @@ pub(super) struct Sums<T> {
 }
 
 impl<T: Real> Sums<T> {
-    /// Nothing but zeros, for tables of so many numbers.
+    /// Nothing but zeros, for tables of this many numbers.
     fn clear(&mut self, numbers: usize) {
         self.by_literal.clear();
         for touched in &mut self.touched {
@@ -150,7 +150,7 @@ impl SmallClause {
         }
     }
 
-    /// Whether the tables are worth it for so many bindings.
+    /// Whether the tables are worth it for this many bindings.
     pub(in crate::engine) fn is_worth_it(
         &self,
         bindings: u64,
@@ -420,7 +420,7 @@ struct Block<'a, T> {
 }
 
 impl<T: Real> Block<'_, T> {
-    /// An `exists` over rows of so many numbers.
+    /// An `exists` over rows of this many numbers.
     fn sums(self, width: usize) {
         run_task(OverSums {
             operator: LogSum::new(),

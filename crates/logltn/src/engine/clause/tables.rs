@@ -27,7 +27,7 @@ pub(in crate::engine) struct Entry {
     pub rows: usize,
 }
 
-/// The width of rows of so many classes, filled up: to a vector of four, or to vectors of eight.
+/// The width of rows of this many classes, filled up: to a vector of four, or to vectors of eight.
 pub(in crate::engine) fn filled_up(classes: usize) -> usize {
     match classes {
         0..=4 => 4,

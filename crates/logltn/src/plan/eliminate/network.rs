@@ -15,7 +15,7 @@ pub(super) struct Unknown {
 
 #[derive(Clone, Debug)]
 pub(super) enum Domain {
-    /// So many individuals; the first stands for the integer `low`.
+    /// This many individuals; the first stands for the integer `low`.
     Individuals { size: u32, low: i64 },
     /// These integers, in order.
     Integers(Vec<i64>),

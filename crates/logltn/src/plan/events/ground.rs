@@ -68,14 +68,14 @@ impl<'a> Grounding<'a> {
         }
     }
 
-    /// The bindings of so many leading quantifiers, and what is under them.
+    /// The bindings of this many leading quantifiers, and what is under them.
     pub fn observations(&mut self, leading: usize) -> Done<Vec<Observed>> {
         let mut found = Vec::new();
         self.observe(self.exec.root, leading, 1.0, &mut found)?;
         Ok(found)
     }
 
-    /// Calls `visit` with the numbers of each binding of so many leading quantifiers, and what is under them.
+    /// Calls `visit` with the numbers of each binding of this many leading quantifiers, and what is under them.
     pub fn each_observation(&mut self, leading: usize, visit: &mut Visit<'_>) -> Done<()> {
         self.each_below(self.exec.root, leading, visit)
     }

@@ -64,7 +64,7 @@ impl Grounder {
         }
     }
 
-    /// Forgets all components after the first so many, except for those that another call can use as they are.
+    /// Forgets all components after the first few, except for those that another call can use as they are.
     pub fn forget(&mut self, fixed: usize) {
         let mut kept: Vec<usize> = self.known.values().copied().collect();
         kept.retain(|c| *c >= fixed && !self.streamed.contains(c));

@@ -41,7 +41,7 @@ pub(super) struct Shared {
     pub fixed: Fixed,
 }
 
-/// The part of what is shared that stays when rows come with a call: the first so many of each.
+/// The part of what is shared that stays when rows come with a call: the first few of each.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fixed {
     pub components: usize,
@@ -117,7 +117,7 @@ struct ComponentPlace {
     position: usize,
 }
 
-/// The program of an axiom. The bindings of so many quantifiers at its root can be asked for one by one.
+/// The program of an axiom. The bindings of this many quantifiers at its root can be asked for one by one.
 pub(super) fn ground(
     scope: Scope,
     outputs: &[Output],

@@ -110,7 +110,7 @@ impl Normal {
         count
     }
 
-    /// What is under so many quantifiers.
+    /// What is under this many quantifiers.
     pub fn under_mut(&mut self, quantifiers: usize) -> &mut Normal {
         let mut at = self;
         for _ in 0..quantifiers {

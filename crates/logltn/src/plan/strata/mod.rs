@@ -74,7 +74,7 @@ pub(crate) struct Strata {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asked {
     codes: Vec<u64>,
-    /// So many are sorted, each once.
+    /// This many are sorted, each once.
     known: usize,
     full: bool,
     /// Nobody can ask about others any more.

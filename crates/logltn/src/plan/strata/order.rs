@@ -21,7 +21,7 @@ use crate::theory::*;
 pub(super) struct Tuples {
     /// In the order of computing.
     pub codes: Vec<u64>,
-    /// The first so many are computed by the formula, the others are false at the end of a depth.
+    /// The first few are computed by the formula, the others are false at the end of a depth.
     pub evaluated: usize,
     pub layers: usize,
     pub counts: bool,

@@ -183,7 +183,7 @@ impl Whole<'_> {
     }
 }
 
-/// The first `forall`s of a definition that stands alone under leading ones lead, too.
+/// The first `forall`s of a definition that is alone under leading ones lead, too.
 fn lead(
     theory: &Theory,
     formula: &mut Formula,

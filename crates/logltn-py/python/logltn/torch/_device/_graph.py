@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-# So many calls of the same shapes come first: not every plan is used again, and capturing waits for the device once.
+# This many calls of the same shapes come first: not every plan is used again, and capturing waits for the device once.
 FIRST = 2
 # Of one plan: the values may come with and without gradients, in one precision or the other.
 MOST = 4

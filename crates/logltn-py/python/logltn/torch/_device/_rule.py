@@ -19,7 +19,7 @@ DEVICE_BINDING = 0.0002
 CPU_CALL = 640.0
 CPU_NUMBER = 0.002
 CPU_BINDING = 0.024
-# Copying waits for what the device is doing, which without it would go on: the CPU must be so many times as quick.
+# Copying waits for what the device is doing, which without it would go on: the CPU must be as many times as quick.
 MARGIN = 2.0
 
 

@@ -47,7 +47,7 @@ class SharedEngine(Engine):
             own = [i for i, s in enumerate(sharded) if s and self._roots[i]["kind"] == kind]
             if own:
                 self._merged[kind] = own, upload(own, device)
-        # What kernels have computed is a value of so many bindings, not a state.
+        # What kernels have computed is a value of this many bindings, not a state.
         self._valued = {i for i in taken if sharded[i]}
         counts = [self.blocks.total(i, self._roots[i]["inner"], self.blocks.roots[i]) if i in self._valued else 0 for i in range(len(sharded))]
         self._counts = upload(counts, device, torch.float64)
