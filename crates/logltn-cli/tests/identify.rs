@@ -12,10 +12,8 @@ axiom addition: forall (x, y, n) in sums. exists a, b: Digit where a + b = n. di
 
 /// Five images that show 0 to 4, as one-hot features, and rsbench's sums of MNAdd-Half.
 fn half() -> Folder {
-    let manifest = format!(
-        "theory = \"t.ltn\"\n[sorts.Image]\nfeatures = \"images.csv\"\nlabels = {{ file = \"labels.csv\" }}\n[tables]\nsums = {{ rows = \"sums.csv\" }}\n\
-         [predicates.digit]\nnetwork = {{ mlp = [16] }}\noutput = \"softmax\"\n[train]\nsteps = 300\nlearning_rate = 0.02\n"
-    );
+    let manifest = "theory = \"t.ltn\"\n[sorts.Image]\nfeatures = \"images.csv\"\nlabels = { file = \"labels.csv\" }\n[tables]\nsums = { rows = \"sums.csv\" }\n\
+         [predicates.digit]\nnetwork = { mlp = [16] }\noutput = \"softmax\"\n[train]\nsteps = 300\nlearning_rate = 0.02\n";
     Folder::new(&[
         ("t.ltn", THEORY.as_bytes()),
         ("m.toml", manifest.as_bytes()),
