@@ -7,7 +7,9 @@
 
 use std::collections::VecDeque;
 
-use super::{Proposition, Shape};
+use rustc_hash::FxHashSet;
+
+use super::Proposition;
 
 /// Laws that say only `if a then b` of single atoms, or that an atom is true or false.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,21 +22,21 @@ pub(crate) struct Implications {
 
 impl Implications {
     /// Reads a conjunction over variables of two states, of which the second is that of being true; none if it says more.
-    pub fn of(shape: &Shape) -> Option<Implications> {
-        let formulas = match shape.proposition() {
-            Proposition::And(members) => members,
-            other => vec![other],
+    pub fn of(formula: &Proposition, domains: &[u32]) -> Option<Implications> {
+        let formulas = match formula {
+            Proposition::And(members) => members.as_slice(),
+            other => std::slice::from_ref(other),
         };
         let literal = |formula: &Proposition| match *formula {
             Proposition::Is {
                 var,
                 state,
                 positive,
-            } if shape.domains[var as usize] == 2 => Some((var, (state == 1) == positive)),
+            } if domains[var as usize] == 2 => Some((var, (state == 1) == positive)),
             _ => None,
         };
         let mut found = Implications::default();
-        for formula in &formulas {
+        for formula in formulas {
             match formula {
                 Proposition::True => {}
                 Proposition::Or(members) => {
@@ -54,36 +56,61 @@ impl Implications {
         Some(found)
     }
 
+    /// What is known of so many variables; none if it contradicts itself.
+    pub fn settled(&self, count: usize) -> Option<Vec<Option<bool>>> {
+        let [after, before] = self.lists(count);
+        spread(&after, &before, vec![None; count], self.known.clone())
+    }
+
+    /// By variable: those that it implies, and those that imply it.
+    fn lists(&self, count: usize) -> [Vec<Vec<u32>>; 2] {
+        let mut lists = [vec![Vec::new(); count], vec![Vec::new(); count]];
+        for &(a, b) in &self.arrows {
+            lists[0][a as usize].push(b);
+            lists[1][b as usize].push(a);
+        }
+        lists
+    }
+
+    /// By variable: all that it implies, by way of others too.
+    pub fn above(&self, count: usize) -> Vec<FxHashSet<u32>> {
+        let [after, _] = self.lists(count);
+        let reached = |start: u32| {
+            let mut found = FxHashSet::default();
+            let mut open = vec![start];
+            while let Some(at) = open.pop() {
+                open.extend(after[at as usize].iter().filter(|b| found.insert(**b)));
+            }
+            found
+        };
+        (0..count as u32).map(reached).collect()
+    }
+
+    /// By variable: those that an implication connects it with.
+    pub fn neighbours(&self, count: usize) -> Vec<FxHashSet<u32>> {
+        let mut found = vec![FxHashSet::default(); count];
+        for &(a, b) in self.arrows.iter().filter(|(a, b)| a != b) {
+            found[a as usize].insert(b);
+            found[b as usize].insert(a);
+        }
+        found
+    }
+
     /// The most probable world: by variable, whether it is true. `logs` has the logs of the probabilities of being false
     /// and true. Of equally probable worlds the one in which fewest are true; none if no world is possible.
     pub fn most_probable(&self, logs: &[[f64; 2]]) -> Option<Vec<bool>> {
         let count = logs.len();
-        let mut after = vec![Vec::new(); count];
-        let mut before = vec![Vec::new(); count];
-        for &(a, b) in &self.arrows {
-            after[a as usize].push(b as usize);
-            before[b as usize].push(a as usize);
-        }
+        let [after, before] = self.lists(count);
         // What is certain, and what that implies.
-        let mut settled: Vec<Option<bool>> = vec![None; count];
-        let certain = logs.iter().enumerate().flat_map(|(var, [no, yes])| {
+        let certain = logs.iter().zip(0..).flat_map(|([no, yes], var)| {
             let never = |log: &f64| *log == f64::NEG_INFINITY;
             let mut known = Vec::new();
             known.extend(never(no).then_some((var, true)));
             known.extend(never(yes).then_some((var, false)));
             known
         });
-        let mut open: Vec<(usize, bool)> = certain.collect();
-        open.extend(self.known.iter().map(|(var, is)| (*var as usize, *is)));
-        while let Some((var, is)) = open.pop() {
-            match settled[var] {
-                Some(known) if known == is => continue,
-                Some(_) => return None,
-                None => settled[var] = Some(is),
-            }
-            let next = if is { &after[var] } else { &before[var] };
-            open.extend(next.iter().map(|v| (*v, is)));
-        }
+        let open: Vec<(u32, bool)> = certain.chain(self.known.iter().copied()).collect();
+        let settled = spread(&after, &before, vec![None; count], open)?;
         let gain = |var: usize| logs[var][1] - logs[var][0];
         let mut graph = Graph::new(count + 2);
         let [source, sink] = [count, count + 1];
@@ -92,8 +119,9 @@ impl Implications {
                 gain if gain > 0.0 => graph.edge(source, var, gain),
                 gain => graph.edge(var, sink, -gain),
             }
-            let free = after[var].iter().filter(|v| settled[**v].is_none());
-            free.for_each(|next| graph.edge(var, *next, f64::INFINITY));
+            let next = after[var].iter().map(|v| *v as usize);
+            let free = next.filter(|v| settled[*v].is_none());
+            free.for_each(|next| graph.edge(var, next, f64::INFINITY));
         }
         let side = graph.cut(source, sink);
         Some(
@@ -104,6 +132,25 @@ impl Implications {
                 .collect(),
         )
     }
+}
+
+/// Settles what is known and all that follows from it; none if it contradicts itself.
+fn spread(
+    after: &[Vec<u32>],
+    before: &[Vec<u32>],
+    mut settled: Vec<Option<bool>>,
+    mut open: Vec<(u32, bool)>,
+) -> Option<Vec<Option<bool>>> {
+    while let Some((var, is)) = open.pop() {
+        match &mut settled[var as usize] {
+            Some(known) if *known == is => continue,
+            Some(_) => return None,
+            unknown => *unknown = Some(is),
+        }
+        let next = if is { after } else { before };
+        open.extend(next[var as usize].iter().map(|v| (*v, is)));
+    }
+    Some(settled)
 }
 
 /// A graph with capacities. Every edge is followed by the one back.

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::order::Order;
 use super::proposition::Proposition;
 use super::store::{FALSE, Formula, Id, Store, TRUE};
-use super::{Circuit, Node, Root};
+use super::{Circuit, Implications, Node, Root, sums};
 use crate::recursion::deep;
 
 /// How long a compilation may take, and how many edges its circuit may have.
@@ -46,6 +46,11 @@ struct Compiler<'a> {
     order: Order,
     /// By formula.
     compiled: FxHashMap<Id, Root>,
+    nodes: Nodes,
+}
+
+/// A circuit that grows, each node once.
+pub(super) struct Nodes {
     circuit: Circuit,
     unique: FxHashMap<(u8, Vec<u32>), u32>,
     budget: Budget,
@@ -60,6 +65,11 @@ pub(crate) fn compile(
     budget: Budget,
 ) -> Result<Circuit, TooHard> {
     let started = Instant::now();
+    if let Some(implications) = Implications::of(proposition, domains)
+        && let Some(circuit) = sums::compile(&implications, domains, budget)
+    {
+        return circuit;
+    }
     let mut store = Store::new(domains.to_vec());
     let root = store.insert(proposition);
     let orders = Order::to_try(&store, root);
@@ -115,40 +125,17 @@ fn compile_with(
     order: Order,
     budget: Budget,
 ) -> Result<Circuit, TooHard> {
-    let mut slots = vec![0];
-    for domain in &store.domains {
-        slots.push(slots[slots.len() - 1] + domain);
-    }
     let mut compiler = Compiler {
-        circuit: Circuit {
-            domains: store.domains.clone(),
-            slots,
-            ..Circuit::default()
-        },
+        nodes: Nodes::new(&store.domains, budget),
         store,
         order,
         compiled: FxHashMap::default(),
-        unique: FxHashMap::default(),
-        budget,
-        started: Instant::now(),
-        calls: 0,
     };
     let root = compiler.compile(root)?;
-    let mut circuit = compiler.circuit;
-    circuit.root = root;
-    Ok(pruned(circuit))
+    Ok(compiler.nodes.finish(root))
 }
 
 impl Compiler<'_> {
-    fn too_hard(&self) -> TooHard {
-        TooHard {
-            variables: self.circuit.domains.len(),
-            nodes: self.circuit.nodes.len(),
-            edges: self.circuit.edges(),
-            seconds: self.started.elapsed().as_secs_f64(),
-        }
-    }
-
     fn compile(&mut self, id: Id) -> Result<Root, TooHard> {
         match id {
             TRUE => return Ok(Root::True),
@@ -158,19 +145,11 @@ impl Compiler<'_> {
         if let Some(known) = self.compiled.get(&id) {
             return Ok(*known);
         }
-        self.calls += 1;
-        if self.circuit.edges().max(self.store.len()) > self.budget.edges
-            || self.calls.is_multiple_of(64) && self.started.elapsed() > self.budget.time
-        {
-            return Err(self.too_hard());
-        }
+        self.nodes.go_on(self.store.len())?;
         let compiled = match self.store.formula(id).clone() {
             Formula::True => Root::True,
             Formula::False => Root::False,
-            Formula::In { var, set } => {
-                let states = self.store.states(set).to_vec();
-                Root::Node(self.leaf(var, &states))
-            }
+            Formula::In { var, set } => Root::Node(self.nodes.leaf(var, self.store.states(set))),
             Formula::And(members) => {
                 let parts = self.components(&members);
                 match parts.len() {
@@ -188,7 +167,7 @@ impl Compiler<'_> {
                             }
                         }
                         compiled.extend(self.literals(literals));
-                        self.product(compiled)
+                        self.nodes.product(compiled)
                     }
                 }
             }
@@ -205,8 +184,8 @@ impl Compiler<'_> {
                         let first = deep(|| self.compile(first))?;
                         let neither = deep(|| self.compile(neither))?;
                         let second = deep(|| self.compile(second))?;
-                        let rest = self.product(vec![neither, second]);
-                        self.sum(vec![first, rest])
+                        let rest = self.nodes.product(vec![neither, second]);
+                        self.nodes.sum(vec![first, rest])
                     }
                 }
             }
@@ -229,7 +208,7 @@ impl Compiler<'_> {
             let mut groups = Vec::with_capacity(parts.len() / GROUP + 1);
             for group in parts.chunk_by(|a, b| a.0 / GROUP as u32 == b.0 / GROUP as u32) {
                 let nodes = group.iter().map(|(_, node)| Root::Node(*node)).collect();
-                if let Root::Node(node) = self.product(nodes) {
+                if let Root::Node(node) = self.nodes.product(nodes) {
                     groups.push((group[0].0 / GROUP as u32, node));
                 }
             }
@@ -290,23 +269,66 @@ impl Compiler<'_> {
                 continue;
             }
             states.sort_unstable();
-            let all = states.len() == self.circuit.domains[var as usize] as usize;
+            let all = states.len() == self.store.domains[var as usize] as usize;
             let leaf = match all {
                 true => Root::True,
-                false => Root::Node(self.leaf(var, &states)),
+                false => Root::Node(self.nodes.leaf(var, &states)),
             };
-            summands.push(self.product(vec![leaf, rest]));
+            summands.push(self.nodes.product(vec![leaf, rest]));
         }
-        Ok(self.sum(summands))
+        Ok(self.nodes.sum(summands))
+    }
+}
+
+impl Nodes {
+    pub fn new(domains: &[u32], budget: Budget) -> Nodes {
+        let mut slots = vec![0];
+        for domain in domains {
+            slots.push(slots[slots.len() - 1] + domain);
+        }
+        Nodes {
+            circuit: Circuit {
+                domains: domains.to_vec(),
+                slots,
+                ..Circuit::default()
+            },
+            unique: FxHashMap::default(),
+            budget,
+            started: Instant::now(),
+            calls: 0,
+        }
     }
 
-    fn leaf(&mut self, var: u32, states: &[u32]) -> u32 {
+    /// Whether there is time and room left, with so much else in memory.
+    pub fn go_on(&mut self, others: usize) -> Result<(), TooHard> {
+        self.calls += 1;
+        if self.circuit.edges().max(others) > self.budget.edges
+            || self.calls.is_multiple_of(64) && self.started.elapsed() > self.budget.time
+        {
+            return Err(TooHard {
+                variables: self.circuit.domains.len(),
+                nodes: self.circuit.nodes.len(),
+                edges: self.circuit.edges(),
+                seconds: self.started.elapsed().as_secs_f64(),
+            });
+        }
+        Ok(())
+    }
+
+    pub fn finish(self, root: Root) -> Circuit {
+        pruned(Circuit {
+            root,
+            ..self.circuit
+        })
+    }
+
+    pub fn leaf(&mut self, var: u32, states: &[u32]) -> u32 {
         let mut key = vec![var];
         key.extend_from_slice(states);
         self.node(0, key)
     }
 
-    fn product(&mut self, parts: Vec<Root>) -> Root {
+    pub fn product(&mut self, parts: Vec<Root>) -> Root {
         let mut children = Vec::with_capacity(parts.len());
         for part in parts {
             match part {
@@ -324,7 +346,7 @@ impl Compiler<'_> {
     }
 
     /// True members are there only alone: what excludes it is false.
-    fn sum(&mut self, parts: Vec<Root>) -> Root {
+    pub fn sum(&mut self, parts: Vec<Root>) -> Root {
         let mut children = Vec::with_capacity(parts.len());
         for part in parts {
             match part {

@@ -16,6 +16,7 @@ mod evaluate;
 mod order;
 mod proposition;
 mod store;
+mod sums;
 #[cfg(test)]
 mod tests;
 

@@ -1,5 +1,7 @@
 //! Which variable to decide first.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::store::{Formula, Id, Store};
@@ -7,7 +9,7 @@ use super::store::{Formula, Id, Store};
 /// How a compilation chooses its variables.
 #[derive(Clone, Debug)]
 pub(super) enum Order {
-    /// The one that most members of the formula at hand mention, short members counting more.
+    /// The one that most members of the formula at hand mention, short members counting more, with the fewest states.
     Occurrences,
     /// The one that cuts the formula best: by variable, its depth in a tree in which all that go together lie on one path.
     Depths(Vec<u32>),
@@ -45,12 +47,14 @@ impl Order {
                 *scores.entry(*var).or_default() += score;
             }
         }
+        let told_apart = told_apart(store, id);
         let mut best = (
             f64::NEG_INFINITY,
             store.variables(id).first().copied().unwrap_or(0),
         );
         for var in store.variables(id) {
             let score = scores.get(var).copied().unwrap_or(0.0);
+            let score = score / told_apart.get(var).map_or(1, FxHashSet::len) as f64;
             if score > best.0 {
                 best = (score, *var);
             }
@@ -59,14 +63,136 @@ impl Order {
     }
 }
 
-/// Depths in the tree of an elimination by minimum fill (of many variables, minimum degree) of the graph of those that
-/// occur together. None if there is no such structure to find.
+/// Of formulas with variables of many states: which sets of states the literals of each variable speak of. Where one digit of a
+/// sum is known, few are left to the digit that it is added to.
+fn told_apart(store: &Store, id: Id) -> FxHashMap<u32, FxHashSet<u32>> {
+    let mut found: FxHashMap<u32, FxHashSet<u32>> = FxHashMap::default();
+    let has_many = |var: &u32| store.domains[*var as usize] > 2;
+    if !store.variables(id).iter().any(has_many) {
+        return found;
+    }
+    let (mut seen, mut open) = (FxHashSet::default(), vec![id]);
+    while let Some(id) = open.pop() {
+        match store.formula(id) {
+            Formula::True | Formula::False => {}
+            Formula::In { var, set } => {
+                found.entry(*var).or_default().insert(*set);
+            }
+            Formula::And(members) | Formula::Or(members) => {
+                open.extend(members.iter().filter(|m| seen.insert(**m)));
+            }
+        }
+    }
+    found
+}
+
+/// The graph of variables that occur together, while they are eliminated one after the other.
+struct Graph {
+    neighbours: Vec<FxHashSet<u32>>,
+    /// How high the tree under a variable is so far: among equals the lower goes first, which keeps the tree flat.
+    heights: Vec<u32>,
+    /// Whether those go first that add the fewest edges; if that takes too long, those with the fewest neighbours.
+    by_fill: bool,
+    work: usize,
+}
+
+type Key = (usize, u32, usize, u32);
+
+impl Graph {
+    /// Who goes first.
+    fn key(&mut self, var: u32) -> Key {
+        let around: Vec<u32> = self.neighbours[var as usize].iter().copied().collect();
+        let degree = around.len();
+        let mut first = degree;
+        if self.by_fill {
+            self.work += degree * degree;
+            first = 0;
+            for (i, a) in around.iter().enumerate() {
+                let of = &self.neighbours[*a as usize];
+                first += around[i + 1..].iter().filter(|b| !of.contains(b)).count();
+            }
+        }
+        (first, self.heights[var as usize], degree, var)
+    }
+
+    /// Takes a variable out and connects its neighbours, which are returned, sorted; whether they were not connected.
+    fn eliminate(&mut self, var: u32) -> (Vec<u32>, bool) {
+        let mut around: Vec<u32> = std::mem::take(&mut self.neighbours[var as usize])
+            .into_iter()
+            .collect();
+        around.sort_unstable();
+        self.work += around.len() * around.len();
+        let height = self.heights[var as usize] + 1;
+        let mut adds = false;
+        for a in &around {
+            let own = &mut self.heights[*a as usize];
+            *own = (*own).max(height);
+            let of = &mut self.neighbours[*a as usize];
+            of.remove(&var);
+            for b in around.iter().filter(|b| *b != a) {
+                adds |= of.insert(*b);
+            }
+        }
+        (around, adds)
+    }
+}
+
+/// Variables in the order of an elimination by minimum fill, each with its neighbours at that time, the next of these first.
+/// None if it takes too long.
+pub(super) fn elimination(
+    neighbours: Vec<FxHashSet<u32>>,
+    vars: &[u32],
+) -> Option<Vec<(u32, Vec<u32>)>> {
+    const MOST_BY_FILL: usize = 50_000_000;
+    const MOST: usize = 2 * MOST_BY_FILL;
+    let count = neighbours.len();
+    let mut graph = Graph {
+        neighbours,
+        heights: vec![0; count],
+        by_fill: true,
+        work: 0,
+    };
+    let mut keys: Vec<Key> = vec![(0, 0, 0, 0); count];
+    vars.iter().for_each(|v| keys[*v as usize] = graph.key(*v));
+    let mut queue: BTreeSet<Key> = vars.iter().map(|v| keys[*v as usize]).collect();
+    let mut place = vec![u32::MAX; count];
+    let mut eliminated: Vec<(u32, Vec<u32>)> = Vec::with_capacity(vars.len());
+    while let Some((.., var)) = queue.pop_first() {
+        place[var as usize] = eliminated.len() as u32;
+        let (around, adds) = graph.eliminate(var);
+        let mut changed = around.clone();
+        if graph.work > MOST {
+            return None;
+        } else if graph.by_fill && graph.work > MOST_BY_FILL {
+            graph.by_fill = false;
+            changed = queue.iter().map(|key| key.3).collect();
+        } else if graph.by_fill && adds {
+            let of = |a: &u32| graph.neighbours[*a as usize].iter().copied();
+            changed.extend(around.iter().flat_map(of).collect::<FxHashSet<u32>>());
+            changed.sort_unstable();
+            changed.dedup();
+        }
+        for other in changed {
+            let key = &mut keys[other as usize];
+            queue.remove(key);
+            *key = graph.key(other);
+            queue.insert(*key);
+        }
+        eliminated.push((var, around));
+    }
+    for (_, around) in &mut eliminated {
+        around.sort_unstable_by_key(|n| place[*n as usize]);
+    }
+    Some(eliminated)
+}
+
+/// Depths in the tree of an elimination of the graph of those that occur together. None if there is no such structure to find.
 fn depths(store: &Store, root: Id) -> Option<Vec<u32>> {
     let Formula::And(members) = store.formula(root) else {
         return None;
     };
     let count = store.domains.len();
-    let mut neighbours: Vec<FxHashSet<u32>> = vec![FxHashSet::default(); count];
+    let mut neighbours = vec![FxHashSet::default(); count];
     for member in members {
         let vars = store.variables(*member);
         if vars.len() > LONG {
@@ -79,76 +205,11 @@ fn depths(store: &Store, root: Id) -> Option<Vec<u32>> {
             }
         }
     }
-    let vars = store.variables(root);
-    let few = vars.len() <= 150;
-    let mut left: Vec<u32> = vars.to_vec();
-    // How high the tree under a variable is so far: among equals the lower goes first, which keeps the tree flat.
-    let mut heights = vec![0_u32; count];
-    // By degree and height, renewed as they change.
-    let mut heap: std::collections::BTreeSet<(usize, u32, u32)> = (left.iter())
-        .map(|&v| (neighbours[v as usize].len(), 0, v))
-        .collect();
-    let mut parent = vec![u32::MAX; count];
-    let mut place = vec![u32::MAX; count];
-    let mut work = 0_usize;
-    let mut eliminated = Vec::new();
-    while eliminated.len() < vars.len() {
-        let var = if few {
-            let fill = |v: u32| {
-                let around: Vec<u32> = neighbours[v as usize].iter().copied().collect();
-                let mut missing = 0;
-                for (i, a) in around.iter().enumerate() {
-                    let of = &neighbours[*a as usize];
-                    missing += around[i + 1..].iter().filter(|b| !of.contains(b)).count();
-                }
-                (missing, heights[v as usize], around.len(), v)
-            };
-            let best = left.iter().copied().min_by_key(|v| fill(*v))?;
-            left.retain(|v| *v != best);
-            best
-        } else {
-            heap.pop_first()?.2
-        };
-        place[var as usize] = eliminated.len() as u32;
-        eliminated.push(var);
-        let mut around: Vec<u32> = std::mem::take(&mut neighbours[var as usize])
-            .into_iter()
-            .collect();
-        around.sort_unstable();
-        let own_height = heights[var as usize];
-        work += around.len() * around.len();
-        if work > 50_000_000 {
-            return None;
-        }
-        for a in &around {
-            let height = &mut heights[*a as usize];
-            heap.remove(&(neighbours[*a as usize].len(), *height, *a));
-            *height = (*height).max(own_height + 1);
-            neighbours[*a as usize].remove(&var);
-            for b in &around {
-                if a != b {
-                    neighbours[*a as usize].insert(*b);
-                }
-            }
-        }
-        if !few {
-            let key = |a: u32| (neighbours[a as usize].len(), heights[a as usize], a);
-            heap.extend(around.iter().map(|&a| key(a)));
-        }
-        // Whichever of them goes first is the parent; all are still there.
-        neighbours[var as usize] = around.into_iter().collect();
-    }
-    for &var in &eliminated {
-        let later = neighbours[var as usize].iter().copied();
-        let first = later.min_by_key(|n| place[*n as usize]);
-        parent[var as usize] = first.unwrap_or(u32::MAX);
-    }
     let mut depths = vec![0; count];
-    for &var in eliminated.iter().rev() {
-        let above = parent[var as usize];
-        if above != u32::MAX {
-            depths[var as usize] = depths[above as usize] + 1;
-        }
+    for (var, around) in elimination(neighbours, store.variables(root))?.iter().rev() {
+        // Whichever of them goes first is the parent.
+        let above = around.first();
+        depths[*var as usize] = above.map_or(0, |above| depths[*above as usize] + 1);
     }
     Some(depths)
 }

@@ -277,8 +277,13 @@ fn cuts_find_the_most_probable_world() {
                 false => [random.unit().ln(), random.unit().ln()],
             })
             .collect();
-        let found = Implications::of(&shape).unwrap().most_probable(&logs);
+        let found = Implications::of(&shape.proposition(), &shape.domains)
+            .unwrap()
+            .most_probable(&logs);
         let circuit = compile(&shape.proposition(), &shape.domains, budget()).unwrap();
+        let kept = worlds(&shape.domains).into_iter();
+        let kept = kept.filter(|w| holds(&shape.proposition(), w)).count();
+        assert_eq!(circuit.count(), kept.to_string(), "seed {seed}");
         let flat: Vec<f64> = logs.iter().flatten().copied().collect();
         let by_circuit = Lanes::default().most_probable(&circuit, &flat);
         let log = |world: &[u32]| -> f64 {
@@ -341,11 +346,33 @@ fn a_cut_may_be_large() {
         .iter()
         .map(|_| [random.unit().ln(), random.unit().ln()])
         .collect();
-    let found = Implications::of(&shape)
+    let found = Implications::of(&shape.proposition(), &shape.domains)
         .unwrap()
         .most_probable(&logs)
         .unwrap();
     let world: Vec<u32> = found.iter().map(|is| u32::from(*is)).collect();
     assert!(holds(&shape.proposition(), &world));
     assert!(found.iter().any(|is| *is) && found.iter().any(|is| !is));
+}
+
+/// Written out, the ways to add up to a number are many; the digits that are added decide what is left to each other.
+#[test]
+fn circuits_of_sums_grow_with_the_digits() {
+    for sum in [999, 1234, 110] {
+        let digit = |var: u32, number: u32, place: u32| Proposition::Is {
+            var,
+            state: number / 10_u32.pow(2 - place) % 10,
+            positive: true,
+        };
+        let pairs = (0..1000_u32).filter_map(|x| Some((x, u32::checked_sub(sum, x)?)));
+        let ways = pairs.filter(|(_, y)| *y < 1000).map(|(x, y)| {
+            let digits = (0..3).map(|i| digit(i, x, i));
+            Proposition::And(digits.chain((0..3).map(|i| digit(3 + i, y, i))).collect())
+        });
+        let ways = Proposition::Or(ways.collect());
+        let circuit = compile(&ways, &[10; 6], budget()).unwrap();
+        let count = (0..1000).filter(|x| (0..1000).contains(&(sum as i32 - x)));
+        assert_eq!(circuit.count(), count.count().to_string());
+        assert!(circuit.edges() < 400, "{sum}: {}", circuit.edges());
+    }
 }

@@ -103,7 +103,8 @@ impl Laws {
                         laws.formulas(component).collect::<Vec<_>>().into_iter(),
                         |v| variables.domains[v as usize],
                     );
-                    let Some(implications) = Implications::of(&shape) else {
+                    let implications = Implications::of(&shape.proposition(), &shape.domains);
+                    let Some(implications) = implications else {
                         return Err(too_hard.into());
                     };
                     let component = &mut laws.components[at];
