@@ -91,7 +91,7 @@ impl Events {
             if let Some(known) = evidence.iter().find(|e| e.var == var) {
                 let mass = self.mass(known);
                 for (state, log) in logs.iter_mut().enumerate() {
-                    let allowed = known.allowed.binary_search(&(state as u32)).is_ok();
+                    let allowed = self.allowed(known).binary_search(&(state as u32)).is_ok();
                     *log = if allowed {
                         *log - mass
                     } else {

@@ -79,7 +79,7 @@ impl ExportedCircuit {
         let firsts = names.iter().map(|var| events.slots[*var as usize]);
         self.firsts.extend(firsts);
         for known in evidence {
-            self.allowed.extend_from_slice(&known.allowed);
+            self.allowed.extend_from_slice(events.allowed(known));
             self.evidence.push([
                 place,
                 known.local.map_or(-1, i64::from),

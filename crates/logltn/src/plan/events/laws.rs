@@ -1,6 +1,6 @@
 //! Axioms that hold in every world: their ground conjuncts, those together that share atoms, and what contradicts itself.
 
-use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 use super::ground::Grounding;
 use super::shapes::Shapes;
@@ -28,7 +28,7 @@ pub(super) struct Component {
     pub conjuncts: Vec<u32>,
     pub circuit: u32,
     /// By variable of the circuit.
-    pub names: Vec<u32>,
+    pub names: Arc<[u32]>,
     /// What stands in for a circuit that is too hard; `circuit` means nothing then.
     pub cut: Option<Box<Cut>>,
 }
@@ -47,13 +47,18 @@ pub(super) struct Cut {
 pub(super) struct Laws {
     pub conjuncts: Vec<Conjunct>,
     pub components: Vec<Component>,
-    /// By variable.
-    component_of: FxHashMap<u32, u32>,
+    /// By variable: its component and its number there, if laws speak of it.
+    places: Vec<Option<(u32, u32)>>,
 }
 
 impl Laws {
+    /// The component that speaks of a variable, and the variable's number there.
+    pub fn place_of(&self, var: u32) -> Option<(u32, u32)> {
+        self.places.get(var as usize).copied().flatten()
+    }
+
     pub fn component_of(&self, var: u32) -> Option<u32> {
-        self.component_of.get(&var).copied()
+        self.place_of(var).map(|(component, _)| component)
     }
 
     /// Grounds and compiles the laws of a plan, with all rows of all tables.
@@ -108,7 +113,7 @@ impl Laws {
                         return Err(too_hard.into());
                     };
                     let component = &mut laws.components[at];
-                    component.names = names;
+                    component.names = names.into();
                     component.cut = Some(Box::new(Cut {
                         implications,
                         too_hard,
@@ -122,7 +127,13 @@ impl Laws {
                     .into());
             }
             let component = &mut laws.components[at];
-            (component.circuit, component.names) = (circuit, names);
+            (component.circuit, component.names) = (circuit, names.into());
+        }
+        laws.places = vec![None; variables.domains.len()];
+        for (number, component) in laws.components.iter().enumerate() {
+            for (local, var) in component.names.iter().enumerate() {
+                laws.places[*var as usize] = Some((number as u32, local as u32));
+            }
         }
         Ok(laws)
     }
@@ -161,17 +172,11 @@ impl Laws {
                 self.components.push(Component {
                     conjuncts: Vec::new(),
                     circuit: u32::MAX,
-                    names: Vec::new(),
+                    names: Arc::default(),
                     cut: None,
                 });
             }
             self.components[place[first] as usize].conjuncts.push(i);
-        }
-        for (var, owner) in owner.into_iter().enumerate() {
-            if owner != u32::MAX {
-                let component = place[find(&mut leader, owner) as usize];
-                self.component_of.insert(var as u32, component);
-            }
         }
     }
 

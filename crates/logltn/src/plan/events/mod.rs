@@ -64,6 +64,8 @@ pub(crate) struct Events {
     axioms: Vec<Vec<Observation>>,
     /// Products of these are the events.
     instances: Vec<Instance>,
+    /// The states that evidence leaves to its variables, one list after the other.
+    allowed: Vec<u32>,
     /// Components of laws that the observations are given, each once.
     given: Vec<u32>,
     /// Whether degrees of exactly 0 or 1 are known to leave a world to every law.
@@ -98,17 +100,19 @@ struct Observation {
 struct Instance {
     circuit: u32,
     /// By variable of the circuit.
-    names: Vec<u32>,
+    names: Arc<[u32]>,
     evidence: Vec<Evidence>,
 }
 
-#[derive(Clone, Debug)]
+/// What is known of a variable.
+#[derive(Clone, Copy, Debug)]
 struct Evidence {
     var: u32,
     /// Its number in the circuit, if that has it.
     local: Option<u32>,
-    /// Sorted.
-    allowed: Vec<u32>,
+    /// Its states, sorted: a range of [`Events::allowed`].
+    from: u32,
+    to: u32,
 }
 
 /// A variable in use.
@@ -136,6 +140,7 @@ impl Events {
             laws: Arc::new(laws),
             axioms: Vec::new(),
             instances: Vec::new(),
+            allowed: Vec::new(),
             given: Vec::new(),
             tested: false,
             rows: Vec::new(),
@@ -152,6 +157,8 @@ impl Events {
     /// Compiles again what has come with a call; circuits are kept.
     pub fn renew(&mut self, plan: &Plan) -> Result<(), Diagnostics> {
         self.variables = Variables::default();
+        self.used.clear();
+        self.slots.clear();
         let laws = Laws::new(plan, &mut self.variables, &mut self.shapes, &self.limits)?;
         self.laws = Arc::new(laws);
         self.tested = false;
@@ -165,6 +172,7 @@ impl Events {
 
     fn observe(&mut self, plan: &Plan, active: &Active, keep: &[bool]) -> Result<(), Diagnostics> {
         self.instances.clear();
+        self.allowed.clear();
         self.axioms.clear();
         let mut left = self.limits.literals();
         let mut givens: FxHashMap<u32, u32> = FxHashMap::default();
@@ -217,7 +225,7 @@ impl Events {
             self.has_circuits()?;
         }
         self.find_used(plan);
-        self.work.arrange(&self.instances);
+        self.arrange();
         Ok(())
     }
 
@@ -238,59 +246,55 @@ impl Events {
             let next = givens.len() as u32;
             *givens.entry(component).or_insert(next)
         };
-        if let Some(literals) = literals(event) {
-            // Variables, and the states that are left to each.
-            type Known = Vec<(u32, Vec<u32>)>;
-            let mut known: Known = Vec::new();
-            let mut place: FxHashMap<u32, usize> = FxHashMap::default();
-            for (var, state, positive) in literals {
-                let domain = self.variables.domains[var as usize];
-                let at = *place.entry(var).or_insert(known.len());
-                if at == known.len() {
-                    known.push((var, (0..domain).collect()));
-                }
-                known[at].1.retain(|s| (*s == state) == positive);
-                if known[at].1.is_empty() {
-                    return Ok((true, Vec::new()));
-                }
-            }
-            // By component, those of none first.
-            let mut by_component: Vec<(Option<u32>, Known)> = Vec::new();
-            for (var, allowed) in known {
-                let component = self.laws.component_of(var);
-                match by_component.iter_mut().find(|(c, _)| *c == component) {
-                    Some((_, own)) => own.push((var, allowed)),
-                    None => by_component.push((component, vec![(var, allowed)])),
-                }
-            }
+        if let Some(mut literals) = literals(event) {
+            // Those of a component together, those of none first.
+            let first = self.instances.len();
+            let component = |var: u32| self.laws.place_of(var);
+            literals.sort_unstable_by_key(|(var, ..)| (component(*var), *var));
             let mut all = Vec::new();
-            for (component, known) in by_component {
-                let (circuit, names) = match component {
-                    Some(component) => {
+            for own in literals.chunk_by(|a, b| {
+                let of = |(var, ..): &Literal| component(*var).map(|(number, _)| number);
+                of(a) == of(b)
+            }) {
+                let (circuit, names) = match component(own[0].0) {
+                    Some((component, _)) => {
                         all.push(given(component));
                         let component = &self.laws.components[component as usize];
                         // Without one it is refused at the end.
-                        (component.circuit, component.names.clone())
+                        (component.circuit, Arc::clone(&component.names))
                     }
                     None => {
                         let domains = &self.variables.domains;
                         let nothing: [&Proposition; 0] = [];
                         let budget = self.limits.budget;
-                        self.shapes.circuit(nothing.into_iter(), domains, budget)?
+                        let shapes = &mut self.shapes;
+                        let (circuit, _) = shapes.circuit(nothing.into_iter(), domains, budget)?;
+                        (circuit, Arc::default())
                     }
                 };
-                let places: FxHashMap<u32, u32> = (names.iter().zip(0..))
-                    .map(|(var, local)| (*var, local))
-                    .collect();
-                let evidence = known.into_iter().map(|(var, allowed)| Evidence {
-                    var,
-                    local: places.get(&var).copied(),
-                    allowed,
-                });
+                let mut evidence = Vec::with_capacity(own.len());
+                for about in own.chunk_by(|a, b| a.0 == b.0) {
+                    let var = about[0].0;
+                    let from = self.allowed.len() as u32;
+                    let keeps = |s: &u32| about.iter().all(|(_, state, is)| (s == state) == *is);
+                    let states = 0..self.variables.domains[var as usize];
+                    self.allowed.extend(states.filter(keeps));
+                    let to = self.allowed.len() as u32;
+                    if from == to {
+                        self.instances.truncate(first);
+                        return Ok((true, Vec::new()));
+                    }
+                    evidence.push(Evidence {
+                        var,
+                        local: component(var).map(|(_, local)| local),
+                        from,
+                        to,
+                    });
+                }
                 self.instances.push(Instance {
                     circuit,
                     names,
-                    evidence: evidence.collect(),
+                    evidence,
                 });
             }
             return Ok((false, all));
@@ -318,7 +322,7 @@ impl Events {
         let (circuit, names) = self.shapes.circuit(members.into_iter(), domains, budget)?;
         self.instances.push(Instance {
             circuit,
-            names,
+            names: names.into(),
             evidence: Vec::new(),
         });
         Ok((false, components.into_iter().map(given).collect()))
@@ -326,58 +330,62 @@ impl Events {
 
     /// Lists the rows that networks are asked about, and where the numbers of each variable will be.
     fn find_used(&mut self, plan: &Plan) {
-        let mut is_used = vec![false; self.variables.domains.len()];
+        for used in self.used.drain(..) {
+            self.slots[used.var as usize] = u32::MAX;
+        }
+        self.slots.resize(self.variables.domains.len(), u32::MAX);
+        let (slots, mut vars) = (&mut self.slots, Vec::new());
+        let mut mark = |var: u32| {
+            let slot = &mut slots[var as usize];
+            if *slot == u32::MAX {
+                *slot = 0;
+                vars.push(var);
+            }
+        };
         for instance in &self.instances {
-            instance
-                .names
-                .iter()
-                .for_each(|v| is_used[*v as usize] = true);
-            instance
-                .evidence
-                .iter()
-                .for_each(|e| is_used[e.var as usize] = true);
+            instance.names.iter().copied().for_each(&mut mark);
+            instance.evidence.iter().for_each(|e| mark(e.var));
+        }
+        for component in &self.given {
+            let names = &self.laws.components[*component as usize].names;
+            names.iter().copied().for_each(&mut mark);
         }
         // Those who explain an event ask about all of its literals, also where it hangs on none of them.
         let kept = self.axioms.iter().flatten();
         for event in kept.filter_map(|observation| observation.event.as_ref()) {
-            event.each_variable(&mut |v| is_used[v as usize] = true);
+            event.each_variable(&mut mark);
         }
-        for component in &self.given {
-            let names = &self.laws.components[*component as usize].names;
-            names.iter().for_each(|v| is_used[*v as usize] = true);
-        }
+        vars.sort_unstable();
         self.rows.clear();
         self.rows.resize(plan.requests.len(), Vec::new());
-        for (atom, _) in self
-            .variables
-            .atoms
-            .iter()
-            .zip(&is_used)
-            .filter(|(_, u)| **u)
-        {
-            self.rows[atom.request as usize].push(atom.code);
+        let atom_of = |var: u32| &self.variables.atoms[var as usize];
+        for atom in vars.iter().map(|var| atom_of(*var)) {
+            let codes = &mut self.rows[atom.request as usize];
+            if codes.last() != Some(&atom.code) {
+                codes.push(atom.code);
+            }
         }
         for codes in &mut self.rows {
             codes.sort_unstable();
             codes.dedup();
         }
-        self.used.clear();
-        self.slots.clear();
-        self.slots.resize(self.variables.domains.len(), u32::MAX);
         self.slot_count = 0;
-        for (var, atom) in self.variables.atoms.iter().enumerate() {
-            if !is_used[var] {
-                continue;
+        let mut row = ((u32::MAX, 0), 0);
+        for var in vars {
+            let atom = atom_of(var);
+            let asked = (atom.request, atom.code);
+            if row.0 != asked {
+                let codes = &self.rows[atom.request as usize];
+                row = (asked, codes.partition_point(|c| *c < atom.code));
             }
-            let row = self.rows[atom.request as usize].partition_point(|c| *c < atom.code);
             let width = plan.requests[atom.request as usize].width;
             self.used.push(Used {
-                var: var as u32,
+                var,
                 request: atom.request,
-                at: row * width + atom.class as usize,
+                at: row.1 * width + atom.class as usize,
             });
-            self.slots[var] = self.slot_count as u32;
-            self.slot_count += self.variables.domains[var] as usize;
+            self.slots[var as usize] = self.slot_count as u32;
+            self.slot_count += self.variables.domains[var as usize] as usize;
         }
     }
 
@@ -400,7 +408,7 @@ impl Events {
         }
         self.instances = instances;
         self.find_used(plan);
-        self.work.arrange(&self.instances);
+        self.arrange();
     }
 
     /// About how long a step takes on one core without derivatives.
@@ -472,8 +480,11 @@ pub struct EventSize {
     pub operations: usize,
 }
 
+/// A variable, a state, and whether it is in it.
+type Literal = (u32, u32, bool);
+
 /// The literals of a conjunction that has nothing else.
-fn literals(event: &Proposition) -> Option<Vec<(u32, u32, bool)>> {
+fn literals(event: &Proposition) -> Option<Vec<Literal>> {
     let literal = |p: &Proposition| match p {
         &Proposition::Is {
             var,

@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::{Events, Evidence, Instance};
+use super::laws::Component;
+use super::{Events, Evidence};
 use crate::circuit::{Circuit, Lanes, Proposition, Weights};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::operators::FLOOR;
@@ -10,8 +11,9 @@ use crate::output::OutputKind;
 use crate::plan::Plan;
 use crate::plan::program::MOST_CODES;
 
-/// How many instances go through a circuit side by side.
+/// How many instances go through a circuit side by side, and how many nodes these have together at most.
 const LANES: usize = 16;
+const LARGE: usize = 4_000_000;
 
 /// Copies numbers of a request, from a place on.
 pub(crate) type Numbers<'n> = &'n dyn Fn(usize, usize, usize, &mut [f64]);
@@ -23,19 +25,17 @@ pub(crate) struct Found {
     pub impossible: u64,
 }
 
-/// Instances in the order of their circuits, and buffers.
+/// Instances in the order of their circuits, and buffers. The laws that are given come after the instances of events, as
+/// instances of which nothing is known.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Work {
     /// Places in the list of instances.
     order: Vec<u32>,
     chunks: Vec<Chunk>,
     pub logs: Vec<f64>,
-    /// By instance.
+    /// By instance; not a number of laws that have no circuit.
     values: Vec<f64>,
     coefficients: Vec<f64>,
-    /// By place in the list of laws that are given.
-    pub given: Vec<f64>,
-    given_coefficients: Vec<f64>,
     /// By slot: derivatives by the logs of weights, and by weights that are 0.
     by_log: Vec<f64>,
     by_zero: Vec<f64>,
@@ -48,27 +48,6 @@ pub(super) struct Work {
 struct Chunk {
     from: usize,
     to: usize,
-}
-
-impl Work {
-    pub fn arrange(&mut self, instances: &[Instance]) {
-        self.order.clear();
-        self.order.extend(0..instances.len() as u32);
-        self.order.sort_by_key(|i| instances[*i as usize].circuit);
-        self.chunks.clear();
-        let mut from = 0;
-        while from < self.order.len() {
-            let circuit = instances[self.order[from] as usize].circuit;
-            let same = |i: &u32| instances[*i as usize].circuit == circuit;
-            let run = self.order[from..]
-                .iter()
-                .take(LANES)
-                .take_while(|i| same(i));
-            let to = from + run.count();
-            self.chunks.push(Chunk { from, to });
-            from = to;
-        }
-    }
 }
 
 /// Buffers of one thread.
@@ -88,6 +67,23 @@ struct Seen<'a> {
     circuit: &'a Circuit,
     names: &'a [&'a [u32]],
     evidence: &'a [&'a [Evidence]],
+}
+
+/// The same, with lists of its own.
+struct Lines<'a> {
+    circuit: &'a Circuit,
+    names: Vec<&'a [u32]>,
+    evidence: Vec<&'a [Evidence]>,
+}
+
+impl Lines<'_> {
+    fn seen(&self) -> Seen<'_> {
+        Seen {
+            circuit: self.circuit,
+            names: &self.names,
+            evidence: &self.evidence,
+        }
+    }
 }
 
 impl Room {
@@ -115,7 +111,8 @@ impl Room {
                 };
                 let first = seen.circuit.slots[local as usize] as usize;
                 for (state, log) in events.logs_of(evidence.var).iter().enumerate() {
-                    let is_allowed = evidence.allowed.binary_search(&(state as u32)).is_ok();
+                    let allowed = events.allowed(evidence);
+                    let is_allowed = allowed.binary_search(&(state as u32)).is_ok();
                     self.logs[(first + state) * lanes + lane] = match is_allowed {
                         true => log - mass,
                         false => f64::NEG_INFINITY,
@@ -190,7 +187,7 @@ impl Room {
                     Some(local) => self.flows[at(local as usize, state)],
                     None => 0.0,
                 };
-                let states = evidence.allowed.iter().map(|s| *s as usize);
+                let states = events.allowed(evidence).iter().map(|s| *s as usize);
                 let free = 1.0 - states.clone().map(flow_of).sum::<f64>();
                 for state in states {
                     let slot = first + state as u32;
@@ -211,6 +208,53 @@ impl Room {
 }
 
 impl Events {
+    /// Puts instances of the same circuit together.
+    pub(super) fn arrange(&mut self) {
+        let count = self.instances.len() + self.given.len();
+        let has_circuit = |place: &u32| match (*place as usize).checked_sub(self.instances.len()) {
+            Some(law) => self.law(law).cut.is_none(),
+            None => true,
+        };
+        let mut order: Vec<u32> = (0..count as u32).filter(has_circuit).collect();
+        order.sort_by_key(|place| self.circuit_at(*place));
+        let mut chunks = Vec::new();
+        let mut from = 0;
+        for same in order.chunk_by(|a, b| self.circuit_at(*a) == self.circuit_at(*b)) {
+            // Of large circuits few at a time, as each takes memory.
+            let nodes = self.shapes.circuits[self.circuit_at(same[0]) as usize]
+                .nodes
+                .len();
+            for some in same.chunks((LARGE / nodes.max(1)).clamp(1, LANES)) {
+                let to = from + some.len();
+                chunks.push(Chunk { from, to });
+                from = to;
+            }
+        }
+        (self.work.order, self.work.chunks) = (order, chunks);
+    }
+
+    /// The laws at a place among those that are given.
+    fn law(&self, given: usize) -> &Component {
+        &self.laws.components[self.given[given] as usize]
+    }
+
+    fn circuit_at(&self, place: u32) -> u32 {
+        match self.instances.get(place as usize) {
+            Some(instance) => instance.circuit,
+            None => self.law(place as usize - self.instances.len()).circuit,
+        }
+    }
+
+    /// The states that evidence leaves to its variable.
+    pub(super) fn allowed(&self, evidence: &Evidence) -> &[u32] {
+        &self.allowed[evidence.from as usize..evidence.to as usize]
+    }
+
+    /// The log of the probability of the laws at a place among those that are given.
+    pub(super) fn law_value(&self, given: usize) -> f64 {
+        self.work.values[self.instances.len() + given]
+    }
+
     /// The logs of a variable's states.
     pub(super) fn logs_of(&self, var: u32) -> &[f64] {
         let first = self.slots[var as usize] as usize;
@@ -221,7 +265,7 @@ impl Events {
     /// The log of the probability of what is known of a variable.
     pub(super) fn mass(&self, evidence: &Evidence) -> f64 {
         let logs = self.logs_of(evidence.var);
-        match evidence.allowed.as_slice() {
+        match self.allowed(evidence) {
             [only] => logs[*only as usize],
             several => log_sum_exp(several.iter().map(|s| logs[*s as usize])),
         }
@@ -249,7 +293,10 @@ impl Events {
             let x = number[0];
             (own[0], own[1]) = match kind {
                 OutputKind::Softmax => continue,
-                OutputKind::Sigmoid => (-softplus(x), -softplus(-x)),
+                OutputKind::Sigmoid => {
+                    let more = (-x.abs()).exp().ln_1p();
+                    (-x.max(0.0) - more, x.min(0.0) - more)
+                }
                 OutputKind::Truth => ((-x.min(1.0)).ln_1p(), x.max(0.0).ln()),
                 OutputKind::LogTruth => (log_not(x.min(0.0)), x.min(0.0)),
             };
@@ -261,27 +308,6 @@ impl Events {
 
     /// The truths of all axioms, after [`Events::weigh`].
     pub fn evaluate(&mut self, plan: &Plan, found: &mut [Found]) -> Result<(), Diagnostics> {
-        let mut work = std::mem::take(&mut self.work.values);
-        work.resize(self.instances.len(), 0.0);
-        let values: Vec<Vec<f64>> = (self.work.chunks.par_iter())
-            .map_init(Room::default, |room, chunk| {
-                let (names, evidence) = self.lanes_of(chunk);
-                let seen = Seen {
-                    circuit: self.circuit_of(chunk),
-                    names: &names,
-                    evidence: &evidence,
-                };
-                room.evaluate(self, seen);
-                room.values.clone()
-            })
-            .collect();
-        for (chunk, values) in self.work.chunks.iter().zip(values) {
-            let places = &self.work.order[chunk.from..chunk.to];
-            for (place, value) in places.iter().zip(values) {
-                work[*place as usize] = value;
-            }
-        }
-        self.work.values = work;
         self.evaluate_given(plan)?;
         for (found, observations) in found.iter_mut().zip(&self.axioms) {
             *found = Found::default();
@@ -298,7 +324,7 @@ impl Events {
         Ok(())
     }
 
-    /// The probabilities of the laws that observations are given.
+    /// The probabilities of all instances, and of the laws that are given.
     pub(super) fn evaluate_given(&mut self, plan: &Plan) -> Result<(), Diagnostics> {
         self.has_circuits()?;
         self.evaluate_known(plan)
@@ -313,25 +339,28 @@ impl Events {
         }
     }
 
-    /// The probabilities of the laws that are given; not a number of those that are too hard to sum up.
+    /// The same, but for laws that are too hard to sum up.
     pub(super) fn evaluate_known(&mut self, plan: &Plan) -> Result<(), Diagnostics> {
-        let components: Vec<_> = (self.given.iter())
-            .map(|c| &self.laws.components[*c as usize])
-            .collect();
-        let values: Vec<f64> = (components.par_iter())
-            .map_init(Room::default, |room, component| {
-                if component.cut.is_some() {
-                    return f64::NAN;
-                }
-                room.evaluate(self, self.seen_law(&[&component.names], component.circuit));
-                room.values[0]
+        let by_chunk: Vec<Vec<f64>> = (self.work.chunks.par_iter())
+            .map_init(Room::default, |room, chunk| {
+                room.evaluate(self, self.lanes_of(chunk).seen());
+                room.values.clone()
             })
             .collect();
-        if let Some(at) = values.iter().position(|v| *v == f64::NEG_INFINITY) {
+        let mut values = std::mem::take(&mut self.work.values);
+        values.clear();
+        values.resize(self.instances.len() + self.given.len(), f64::NAN);
+        let places = self.work.order.iter();
+        for (place, value) in places.zip(by_chunk.into_iter().flatten()) {
+            values[*place as usize] = value;
+        }
+        let laws = &values[self.instances.len()..];
+        let broken = laws.iter().position(|v| *v == f64::NEG_INFINITY);
+        self.work.values = values;
+        if let Some(at) = broken {
             return Err(self.broken(plan, at).into());
         }
         self.tested = true;
-        self.work.given = values;
         Ok(())
     }
 
@@ -355,23 +384,22 @@ impl Events {
         (self.laws).contradiction(plan, component, &self.variables, &known, budget)
     }
 
-    fn seen_law<'a>(&'a self, names: &'a [&'a [u32]], circuit: u32) -> Seen<'a> {
-        Seen {
+    fn lanes_of(&self, chunk: &Chunk) -> Lines<'_> {
+        let places = &self.work.order[chunk.from..chunk.to];
+        let circuit = self.circuit_at(places[0]);
+        let each = places.iter().map(|place| {
+            let place = *place as usize;
+            match self.instances.get(place) {
+                Some(instance) => (&*instance.names, instance.evidence.as_slice()),
+                None => (&*self.law(place - self.instances.len()).names, &[][..]),
+            }
+        });
+        let (names, evidence) = each.unzip();
+        Lines {
             circuit: &self.shapes.circuits[circuit as usize],
             names,
-            evidence: &[&[]],
+            evidence,
         }
-    }
-
-    fn circuit_of(&self, chunk: &Chunk) -> &Circuit {
-        let first = &self.instances[self.work.order[chunk.from] as usize];
-        &self.shapes.circuits[first.circuit as usize]
-    }
-
-    fn lanes_of(&self, chunk: &Chunk) -> (Vec<&[u32]>, Vec<&[Evidence]>) {
-        let places = self.work.order[chunk.from..chunk.to].iter();
-        let instances = places.map(|i| &self.instances[*i as usize]);
-        (instances.map(|i| (i.names.as_slice(), i.evidence.as_slice()))).unzip()
     }
 
     /// The log of the probability of an observation given the laws; none if it is impossible.
@@ -382,7 +410,7 @@ impl Events {
         let instances = observation.instances.start as usize..observation.instances.end as usize;
         let sum: f64 = self.work.values[instances].iter().sum();
         let given = observation.given.iter();
-        let laws: f64 = given.map(|g| self.work.given[*g as usize]).sum();
+        let laws: f64 = given.map(|g| self.law_value(*g as usize)).sum();
         // What is more than certain is so by rounding.
         (sum > f64::NEG_INFINITY).then(|| (sum - laws).min(0.0))
     }
@@ -416,11 +444,8 @@ impl Events {
         add: &mut dyn FnMut(usize, usize, f64),
     ) {
         let mut coefficients = std::mem::take(&mut self.work.coefficients);
-        let mut given = std::mem::take(&mut self.work.given_coefficients);
         coefficients.clear();
-        coefficients.resize(self.instances.len(), 0.0);
-        given.clear();
-        given.resize(self.given.len(), 0.0);
+        coefficients.resize(self.instances.len() + self.given.len(), 0.0);
         for (by, observations) in by_axiom.iter().zip(&self.axioms) {
             for observation in observations {
                 if self.value(observation).is_none() {
@@ -430,8 +455,9 @@ impl Events {
                 for instance in observation.instances.clone() {
                     coefficients[instance as usize] = coefficient;
                 }
-                let laws = observation.given.iter();
-                laws.for_each(|g| given[*g as usize] -= coefficient);
+                for law in &observation.given {
+                    coefficients[self.instances.len() + *law as usize] -= coefficient;
+                }
             }
         }
         self.clear_derivatives();
@@ -440,37 +466,23 @@ impl Events {
                 let places = self.work.order[chunk.from..chunk.to].iter();
                 let own: Vec<f64> = places.map(|p| coefficients[*p as usize]).collect();
                 let mut found = Vec::new();
-                if own.iter().all(|c| *c == 0.0) {
-                    return found;
-                }
-                let (names, evidence) = self.lanes_of(chunk);
-                let seen = Seen {
-                    circuit: self.circuit_of(chunk),
-                    names: &names,
-                    evidence: &evidence,
-                };
-                room.evaluate(self, seen);
-                room.derive(self, seen, &own, &mut found);
-                found
-            })
-            .collect();
-        self.add_up(by_chunk);
-        let by_law: Vec<Vec<(u32, f64, bool)>> = (self.given.par_iter().zip(&given))
-            .map_init(Room::default, |room, (component, coefficient)| {
-                let component = &self.laws.components[*component as usize];
-                let mut found = Vec::new();
-                if *coefficient != 0.0 {
-                    let names = [component.names.as_slice()];
-                    let seen = self.seen_law(&names, component.circuit);
-                    room.evaluate(self, seen);
-                    room.derive(self, seen, &[*coefficient], &mut found);
+                if own.iter().any(|c| *c != 0.0) {
+                    let lines = self.lanes_of(chunk);
+                    room.evaluate(self, lines.seen());
+                    room.derive(self, lines.seen(), &own, &mut found);
                 }
                 found
             })
             .collect();
-        self.add_up(by_law);
+        for (slot, value, zero) in by_chunk.into_iter().flatten() {
+            let list = match zero {
+                true => &mut self.work.by_zero,
+                false => &mut self.work.by_log,
+            };
+            list[slot as usize] += value;
+        }
         self.hand_on(plan, numbers, add);
-        (self.work.coefficients, self.work.given_coefficients) = (coefficients, given);
+        self.work.coefficients = coefficients;
     }
 
     pub(super) fn clear_derivatives(&mut self) {
@@ -480,19 +492,17 @@ impl Events {
         }
     }
 
-    fn add_up(&mut self, lists: Vec<Vec<(u32, f64, bool)>>) {
-        for (slot, value, zero) in lists.into_iter().flatten() {
-            let list = match zero {
-                true => &mut self.work.by_zero,
-                false => &mut self.work.by_log,
-            };
-            list[slot as usize] += value;
-        }
-    }
-
     /// Adds to the derivatives by the logs of a variable's weights.
     pub(super) fn add_by_log(&mut self, var: u32, state: usize, value: f64) {
         self.work.by_log[self.slots[var as usize] as usize + state] += value;
+    }
+
+    /// Of a variable one state of which has weight 0: the derivative when that state takes weight from the other.
+    pub(super) fn set_by_zero(&mut self, var: u32, state: usize, value: f64) {
+        let first = self.slots[var as usize] as usize;
+        let count = self.variables.domains[var as usize] as usize;
+        self.work.by_log[first..first + count].fill(0.0);
+        self.work.by_zero[first + state] = value;
     }
 
     /// From the derivatives by the weights to those by the numbers behind them.
@@ -545,10 +555,6 @@ pub(super) fn log_sum_exp(values: impl Iterator<Item = f64> + Clone) -> f64 {
         return greatest;
     }
     greatest + values.map(|v| (v - greatest).exp()).sum::<f64>().ln()
-}
-
-fn softplus(x: f64) -> f64 {
-    x.max(0.0) + (-x.abs()).exp().ln_1p()
 }
 
 /// log(1 − eˣ).

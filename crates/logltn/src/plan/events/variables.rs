@@ -6,7 +6,7 @@ use crate::output::OutputKind;
 use crate::plan::Plan;
 
 /// What a variable is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Atom {
     pub request: u32,
     /// Of the request's row.
@@ -19,8 +19,12 @@ pub(super) struct Atom {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Variables {
     pub atoms: Vec<Atom>,
-    numbers: FxHashMap<Atom, u32>,
     pub domains: Vec<u32>,
+    /// By request and row: where the variables of its answers begin in `by_class`.
+    rows: FxHashMap<(u32, u64), usize>,
+    by_class: Vec<u32>,
+    /// The row that was asked for last: what is asked next is often about the same.
+    last: Option<((u32, u64), usize)>,
 }
 
 impl Variables {
@@ -28,18 +32,30 @@ impl Variables {
     pub fn literal(&mut self, plan: &Plan, request: usize, code: u64, class: u32) -> (u32, u32) {
         let of = &plan.requests[request];
         let is_softmax = plan.outputs[of.predicate.index()].kind == OutputKind::Softmax;
-        let atom = Atom {
-            request: request as u32,
-            code,
-            class: if is_softmax { 0 } else { class },
+        let (answers, own, state, domain) = match is_softmax {
+            true => (1, 0, class, of.width as u32),
+            false => (of.width.max(1), class, 1, 2),
         };
-        let next = self.atoms.len() as u32;
-        let var = *self.numbers.entry(atom).or_insert(next);
-        if var == next {
-            self.atoms.push(atom);
-            self.domains
-                .push(if is_softmax { of.width as u32 } else { 2 });
+        let row = (request as u32, code);
+        let start = match self.last {
+            Some((last, start)) if last == row => start,
+            _ => *self.rows.entry(row).or_insert_with(|| {
+                let start = self.by_class.len();
+                self.by_class.resize(start + answers, u32::MAX);
+                start
+            }),
+        };
+        self.last = Some((row, start));
+        let var = &mut self.by_class[start + own as usize];
+        if *var == u32::MAX {
+            *var = self.atoms.len() as u32;
+            self.atoms.push(Atom {
+                request: row.0,
+                code,
+                class: own,
+            });
+            self.domains.push(domain);
         }
-        (var, if is_softmax { class } else { 1 })
+        (*var, state)
     }
 }

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::Events;
 use super::laws::Component;
 use super::run::Numbers;
-use crate::circuit::{Lanes, Random, Weights};
+use crate::circuit::{Circuit, Lanes, Random, Weights};
 use crate::diagnostic::Diagnostics;
 use crate::output::OutputKind;
 use crate::plan::Plan;
@@ -64,7 +64,7 @@ impl Events {
             .collect();
         for (given, found) in self.given.iter().zip(by_component) {
             let mut found = found.into_iter();
-            for var in &self.component(*given).names {
+            for var in self.component(*given).names.iter() {
                 let first = self.slots[*var as usize] as usize;
                 let count = self.variables.domains[*var as usize] as usize;
                 for (slot, value) in (first..first + count).zip(&mut found) {
@@ -150,13 +150,13 @@ impl Events {
                 }
             }
         }
-        let by_component: Vec<Vec<f64>> = (self.given.par_iter())
+        let by_component: Vec<(Vec<f64>, Vec<AtZero>)> = (self.given.par_iter())
             .map_init(Lanes::default, |lanes, given| {
                 let component = self.component(*given);
                 let circuit = &self.shapes.circuits[component.circuit as usize];
                 let logs = self.component_logs(component);
                 let mut own: Vec<f64> = Vec::with_capacity(logs.len());
-                for var in &component.names {
+                for var in component.names.iter() {
                     let first = self.slots[*var as usize] as usize;
                     let count = self.variables.domains[*var as usize] as usize;
                     own.extend_from_slice(&direction[first..first + count]);
@@ -184,17 +184,24 @@ impl Events {
                         tangents[slot] += free * plain[slot] * logs[slot].exp();
                     }
                 }
-                tangents
+                let zeros = match along {
+                    Along::Entropy => Vec::new(),
+                    Along::Given(_) => slopes_at_zero(lanes, circuit, &logs, &plain),
+                };
+                (tangents, zeros)
             })
             .collect();
-        for (given, found) in self.given.clone().iter().zip(by_component) {
-            let names = self.component(*given).names.clone();
+        for (given, (found, zeros)) in self.given.clone().iter().zip(by_component) {
+            let names = std::sync::Arc::clone(&self.component(*given).names);
             let mut found = found.into_iter();
-            for var in names {
+            for &var in names.iter() {
                 for state in 0..self.variables.domains[var as usize] as usize {
                     let value = found.next().unwrap_or(0.0);
                     self.add_by_log(var, state, value);
                 }
+            }
+            for (local, state, slope) in zeros {
+                self.set_by_zero(names[local], state, slope);
             }
         }
         self.hand_on(plan, numbers, add);
@@ -204,7 +211,7 @@ impl Events {
     /// The entropy of the variables in use given the laws, in nats. After [`Events::weigh`].
     pub fn entropy(&mut self, plan: &Plan) -> Result<f64, Diagnostics> {
         let marginals = self.marginals_by_slot(plan)?;
-        let mut entropy: f64 = self.work.given.iter().sum();
+        let mut entropy: f64 = (0..self.given.len()).map(|g| self.law_value(g)).sum();
         for (slot, marginal) in marginals.iter().enumerate() {
             if *marginal > 0.0 {
                 entropy -= marginal * self.work.logs[slot];
@@ -268,7 +275,7 @@ impl Events {
                 .for_each(|v| group_of[*v as usize] = group as u32);
             let worlds: f64 = names.iter().map(|v| log(*v)).sum();
             // `min` would take 0 for what is not known.
-            let log = worlds - self.work.given[group];
+            let log = worlds - self.law_value(group);
             by_group.push(if log > 0.0 { 0.0 } else { log });
         }
         let free = self
@@ -369,6 +376,52 @@ impl Events {
         }
         Ok(worlds)
     }
+}
+
+/// A variable of a circuit, a state of it that has weight 0, and the slope there.
+type AtZero = (usize, usize, f64);
+
+/// How fast Σ `along` · marginal grows when a state that has weight 0 takes weight from the others, which tangents in the logs
+/// of weights cannot tell.
+fn slopes_at_zero(
+    lanes: &mut Lanes,
+    circuit: &Circuit,
+    logs: &[f64],
+    along: &[f64],
+) -> Vec<AtZero> {
+    let mut mean = |logs: &[f64]| {
+        let weights = Weights { logs, lanes: 1 };
+        let (mut value, mut flows) = ([0.0], vec![0.0; logs.len()]);
+        lanes.evaluate(circuit, weights, &mut value);
+        lanes.flows(circuit, weights, &mut flows);
+        let mut mean = 0.0;
+        for window in circuit.slots.windows(2) {
+            let range = window[0] as usize..window[1] as usize;
+            let free = 1.0 - flows[range.clone()].iter().sum::<f64>();
+            mean += (range.map(|s| along[s] * (flows[s] + free * logs[s].exp()))).sum::<f64>();
+        }
+        (value[0], mean)
+    };
+    let is_zero = |slot: &usize| logs[*slot] == f64::NEG_INFINITY;
+    if !(0..logs.len()).any(|slot| is_zero(&slot)) {
+        return Vec::new();
+    }
+    let (whole, at_rest) = mean(logs);
+    let mut found = Vec::new();
+    for (local, window) in circuit.slots.windows(2).enumerate() {
+        let range = window[0] as usize..window[1] as usize;
+        for slot in range.clone().filter(is_zero) {
+            let mut certain = logs.to_vec();
+            certain[range.clone()].fill(f64::NEG_INFINITY);
+            certain[slot] = 0.0;
+            let slope = match mean(&certain) {
+                (f64::NEG_INFINITY, _) => 0.0,
+                (value, mean) => (value - whole).exp() * (mean - at_rest),
+            };
+            found.push((local, slot - range.start, slope));
+        }
+    }
+    found
 }
 
 /// Of what the derivative is asked for.
