@@ -252,11 +252,22 @@ impl CsvFile {
     /// Some columns as numbers, in this order: an array of as many rows as the file has.
     pub fn numbers(&self, columns: &[usize]) -> Result<Array, Diagnostics> {
         let mut problems = Problems::new();
+        if self.rows() == 0 {
+            problems.push(|| self.no_rows());
+        }
         let array = self.numbers_into(columns, &mut problems);
         problems.finish(array)
     }
 
-    /// Reads a file of numbers; what is wrong with its rows and with its cells is reported together.
+    /// The error for a file without rows, where some are needed.
+    pub fn no_rows(&self) -> Diagnostic {
+        Diagnostic::error(
+            Code::EmptyFile,
+            format!("{}: the file has a header line but no rows", self.name),
+        )
+    }
+
+    /// Reads a file of numbers, which may have no rows; what is wrong with its rows and with its cells is reported together.
     pub fn parse_matrix(bytes: &[u8], name: &str) -> Result<(CsvFile, Array), Diagnostics> {
         let mut problems = Problems::new();
         let read = CsvFile::parse_as_far_as_possible(bytes, name, &mut problems).map(|file| {
@@ -269,14 +280,6 @@ impl CsvFile {
 
     fn numbers_into(&self, columns: &[usize], problems: &mut Problems) -> Array {
         let nothing_yet = problems.is_empty();
-        if self.rows() == 0 {
-            problems.push(|| {
-                Diagnostic::error(
-                    Code::EmptyFile,
-                    format!("{}: the file has a header line but no rows", self.name),
-                )
-            });
-        }
         let mut values = Vec::with_capacity(self.rows() * columns.len());
         for row in self.whole_rows() {
             for &column in columns {

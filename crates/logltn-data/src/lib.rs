@@ -118,7 +118,10 @@ fn parse(
 ) -> Result<Vec<Field>, Diagnostics> {
     let unnamed = |array| vec![Field { name: None, array }];
     let fields = match format {
-        Format::Csv => unnamed(CsvFile::parse_matrix(bytes, name)?.1),
+        Format::Csv => match CsvFile::parse_matrix(bytes, name)? {
+            (file, _) if file.rows() == 0 => return Err(file.no_rows().into()),
+            (_, array) => unnamed(array),
+        },
         Format::Npy => unnamed(npy::parse(bytes, map, name)?),
         Format::Idx => unnamed(idx::parse_idx(bytes, name)?),
         Format::Npz => npz::parse(bytes, name)?,

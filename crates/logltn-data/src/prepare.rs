@@ -293,7 +293,7 @@ impl Preparation {
             first += column.names().count();
         }
         if file.rows() == 0 {
-            problems.push(|| no_rows(file));
+            problems.push(|| file.no_rows());
         }
         problems.finish(())?;
         let array = Array {
@@ -322,11 +322,6 @@ impl Preparation {
             .note("columns are matched by name, in any order")
             .into())
     }
-}
-
-fn no_rows(file: &CsvFile) -> Diagnostic {
-    let what = format!("{}: the file has a header line but no rows", file.name());
-    Diagnostic::error(Code::EmptyFile, what)
 }
 
 /// Where the numbers of a column go: `first` in each row of `width`.

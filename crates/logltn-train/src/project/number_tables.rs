@@ -192,7 +192,11 @@ pub(super) fn read(
         sizes: &sizes,
         softmax: output.kind == OutputKind::Softmax,
     };
-    let fitted = shape.check(&name, &numbers);
+    let fitted = match &numbers.csv {
+        // None are needed where a sort has no individuals.
+        Some(csv) if numbers.rows == 0 && !sizes.contains(&0) => Err(csv.no_rows().into()),
+        _ => shape.check(&name, &numbers),
+    };
     let per_class = report.read(file.span, fitted)?;
     let row_sizes = if per_class {
         sizes.iter().copied().take(sizes.len() - 1).collect()
