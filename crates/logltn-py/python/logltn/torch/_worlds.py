@@ -202,8 +202,12 @@ def _degrees(kind: str, numbers: torch.Tensor) -> torch.Tensor:
 def _entropies(kind: str, numbers: torch.Tensor) -> torch.Tensor:
     """Of each variable by itself."""
     if kind == "softmax":
-        return torch.logsumexp(numbers, -1) - (torch.softmax(numbers, -1) * numbers).sum(-1)
+        return -(torch.softmax(numbers, -1) * torch.log_softmax(numbers, -1)).sum(-1)
     if kind == "sigmoid":
-        return torch.nn.functional.softplus(numbers) - numbers * torch.sigmoid(numbers)
+        softplus = torch.nn.functional.softplus
+        return torch.sigmoid(numbers) * softplus(-numbers) + torch.sigmoid(-numbers) * softplus(numbers)
     p = _degrees(kind, numbers)
-    return torch.special.entr(p) + torch.special.entr(1 - p)
+    # As steep as can be where something is certain: no slope there, as where laws speak of it.
+    certain = (p <= 0) | (p >= 1)
+    p = torch.where(certain, 0.5, p)
+    return torch.where(certain, 0.0, torch.special.entr(p) + torch.special.entr(1 - p))
