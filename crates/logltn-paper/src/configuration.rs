@@ -54,10 +54,12 @@ pub const CONFIGURATIONS: [Configuration; 7] = [
 
 /// What the paper does not have: `or` as the exact dual of `and`. Run where `--configs` names it.
 pub const LOGLTN_PROB: Configuration = plain("logltn-prob", "logLTN-prob");
+/// Nor this: exact probabilities.
+pub const PROBABILITY: Configuration = plain("probability", "probability");
 
 /// The rows that a table of the paper can have.
 pub(super) fn with_prob(of_the_paper: &[Configuration]) -> Vec<Configuration> {
-    [of_the_paper, &[LOGLTN_PROB]].concat()
+    [of_the_paper, &[LOGLTN_PROB, PROBABILITY]].concat()
 }
 
 impl Configuration {

@@ -9,7 +9,7 @@ use super::configuration::with_prob;
 use super::jobs::{Found, Progress};
 use super::published::Other;
 use super::record::{Job, RunRecord};
-use super::{CONFIGURATIONS, Configuration, LOGLTN_PROB};
+use super::{CONFIGURATIONS, Configuration, LOGLTN_PROB, PROBABILITY};
 
 /// What data a task runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub(super) trait Experiment: Sync {
     }
     /// Whether a configuration is left out unless it is asked for by its name.
     fn only_if_asked(&self, configuration: Configuration) -> bool {
-        configuration == LOGLTN_PROB
+        [LOGLTN_PROB, PROBABILITY].contains(&configuration)
     }
     /// How many digits the numbers have that are added up on so much data, in the task of that kind.
     fn digits(&self, _samples: Option<usize>) -> Option<usize> {

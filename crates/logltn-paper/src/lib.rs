@@ -61,7 +61,7 @@ use logltn_train::project::Project;
 
 use experiment::Experiment;
 
-pub use configuration::{CONFIGURATIONS, Configuration, LOGLTN_PROB};
+pub use configuration::{CONFIGURATIONS, Configuration, LOGLTN_PROB, PROBABILITY};
 pub use experiment::{DataKind, Metric};
 pub use hierarchy::LabelledSet;
 pub use knowledge_graph::GraphName;

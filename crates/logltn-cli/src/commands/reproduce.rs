@@ -55,7 +55,7 @@ struct Common {
     /// Runs of each configuration, instead of the paper's number
     #[arg(long, visible_alias = "seeds", value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     runs: Option<u64>,
-    /// Some configurations only, such as `logltn,stable-6`; also `logltn-prob`, which the paper does not have
+    /// Some configurations only, such as `logltn,stable-6`; also `logltn-prob` and `probability`, which the paper does not have
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     configs: Vec<String>,
     /// Two runs of each configuration, on the smaller data

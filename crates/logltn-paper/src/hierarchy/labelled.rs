@@ -20,7 +20,7 @@ pub struct LabelledSet {
 }
 
 macro_rules! yeast {
-    ($name:literal, $published:literal) => {
+    ($name:literal, $hidden:literal, $published:literal) => {
         LabelledSet {
             name: $name,
             files: &[
@@ -28,18 +28,18 @@ macro_rules! yeast {
                 concat!($name, ".valid.arff.gz"),
                 concat!($name, ".test.arff.gz"),
             ],
-            hidden: 500,
+            hidden: $hidden,
             published: $published,
         }
     };
 }
 
 const SETS: [LabelledSet; 6] = [
-    yeast!("cellcycle_FUN", 0.255),
-    yeast!("derisi_FUN", 0.195),
-    yeast!("eisen_FUN", 0.306),
-    yeast!("cellcycle_GO", 0.413),
-    yeast!("eisen_GO", 0.455),
+    yeast!("cellcycle_FUN", 500, 0.255),
+    yeast!("derisi_FUN", 500, 0.195),
+    yeast!("eisen_FUN", 500, 0.306),
+    yeast!("cellcycle_GO", 1_000, 0.413),
+    yeast!("eisen_GO", 500, 0.455),
     LabelledSet {
         name: "ImCLEF07A",
         files: &["ImCLEF07A_Train.arff.gz", "ImCLEF07A_Test.arff.gz"],
