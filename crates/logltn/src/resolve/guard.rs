@@ -197,8 +197,12 @@ impl Resolver<'_> {
                 return None;
             };
             let Some(labels) = self.data_labels.get(name) else {
-                // Of one that nobody knows, the other side says what it should be.
-                return hint.filter(|_| matches!(expr.kind, ExprKind::Label(_)));
+                // Of one that nobody knows, the other side says what it should be: perhaps a label that data will give.
+                let may_be_label = |sort: &SortId| {
+                    self.unreadable.contains(sort) && !self.symbols.contains_key(name)
+                };
+                return hint
+                    .filter(|sort| matches!(expr.kind, ExprKind::Label(_)) || may_be_label(sort));
             };
             let fits = labels.iter().find(|(s, _)| Some(*s) == hint);
             Some(fits.unwrap_or(&labels[0]).0)
