@@ -505,6 +505,11 @@ impl Data {
         self.streamed.contains(&true) || self.sorts.iter().any(|s| s.streamed)
     }
 
+    /// Whether rows or sizes come with a call, and none have come.
+    pub(crate) fn awaits_streams(&self) -> bool {
+        self.streams_anything() && !self.has_come
+    }
+
     fn number_pool(&self) -> &Arc<NumberPool> {
         self.numbers.get_or_init(|| {
             let none = NumberPool::default();
