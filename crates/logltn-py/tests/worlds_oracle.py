@@ -22,6 +22,7 @@ class Case:
     def __init__(self, seed: int, most: int = 3000) -> None:
         r = self.random = random.Random(seed)
         self.prefix = "v"
+        self.looked_at: set[str] = set()  # tables in guards of `all` and `any`
         self.sorts: dict[str, list[Any]] = {
             "A": list(range(r.choice([1, 2, 2, 3]))),
             "B": [f"b{i}" for i in range(r.choice([1, 2, 2, 3, 4, 7]))],
@@ -116,6 +117,8 @@ class Case:
                 binders.append(("s", fresh(), sort))
                 new.append((binders[-1][1], sort))
         guard = self.guard(new, [] if big else bound) if r.random() < 0.4 else None
+        if big:
+            self.looked_at |= {name for name in self.tables if guard and f"'{name}'" in repr(guard)}
         return (kind, binders, guard, self.formula(depth - 1, [*bound, *new]))
 
     def guard(self, new: list[Any], bound: list[Any], depth: int = 2) -> Any:

@@ -196,7 +196,10 @@ def _degrees(kind: str, numbers: torch.Tensor) -> torch.Tensor:
         return torch.softmax(numbers, -1)
     if kind == "sigmoid":
         return torch.sigmoid(numbers)
-    return numbers.exp().clamp(max=1.0) if kind == "log_truth" else numbers.clone()
+    if kind == "truth":
+        return numbers.clone()
+    p = numbers.exp()
+    return torch.where(p > 1, 1.0, p)  # with a slope at 1, which `clamp` has not
 
 
 def _entropies(kind: str, numbers: torch.Tensor) -> torch.Tensor:
