@@ -164,7 +164,9 @@ def test_questions_have_the_gradients_of_enumeration(seed: int) -> None:
                 continue
         for (name, tensor), slope in zip(tensors.items(), slopes):
             own = torch.zeros_like(tensor) if slope is None else slope
-            np.testing.assert_allclose(own.reshape(-1), case.by_predicate(expected)[name], rtol=1e-7, atol=1e-9)
+            # What is improbable divides the rounding of the sums that it is compared with.
+            slack = 1e-9 + 1e-14 / sum(map(case.probability, kept))
+            np.testing.assert_allclose(own.reshape(-1), case.by_predicate(expected)[name], rtol=1e-7, atol=slack)
 
 
 @pytest.mark.parametrize("seed", range(6 + MORE))
