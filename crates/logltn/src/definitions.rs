@@ -1,5 +1,6 @@
 //! Definitions as formulas: which use which, which come back to themselves, and a formula with its uses written out.
 
+use crate::guard::{free_variables, term_variables};
 use crate::recursion::deep;
 use crate::theory::*;
 
@@ -52,6 +53,43 @@ impl Theory {
             circles.push(circle.into_iter().map(|b| DefinitionId(b as u32)).collect());
         }
         circles
+    }
+
+    /// By definition: whether the guard of an `all` or `any` looks at one of its parameters, in its own formula or in that of one that it
+    /// hands them to. The members of these are written out, so it must be known what the parameter is.
+    pub(crate) fn fix_parameters(&self) -> Vec<bool> {
+        let mut fix = vec![false; self.definitions.len()];
+        loop {
+            let before = fix.clone();
+            for (at, definition) in self.definitions.iter().enumerate() {
+                let is_parameter = |v: &VarId| v.index() < definition.arity;
+                let mut open = vec![&definition.body.formula];
+                while let Some(formula) = open.pop().filter(|_| !fix[at]) {
+                    fix[at] = match &formula.kind {
+                        FormulaKind::Quantified {
+                            quantifier,
+                            guard: Some(guard),
+                            ..
+                        } if quantifier.is_big_connective() => {
+                            free_variables(guard).iter().any(is_parameter)
+                        }
+                        FormulaKind::Use {
+                            definition,
+                            arguments,
+                        } if before[definition.index()] => {
+                            let mut read = Vec::new();
+                            arguments.iter().for_each(|a| term_variables(a, &mut read));
+                            read.iter().any(is_parameter)
+                        }
+                        _ => false,
+                    };
+                    open.extend(formula.children());
+                }
+            }
+            if before == fix {
+                return fix;
+            }
+        }
     }
 
     /// An axiom with the formulas of definitions in the place of their uses. Uses of definitions that use themselves stay as
@@ -109,6 +147,12 @@ impl Theory {
         variables: &mut Vec<Variable>,
     ) -> Formula {
         let definition = &self[definition];
+        if definition.depth == Some(0) {
+            return Formula {
+                kind: FormulaKind::Or(Vec::new()),
+                span: definition.body.formula.span,
+            };
+        }
         let first = variables.len() as u32;
         variables.extend_from_slice(&definition.body.variables[definition.arity..]);
         let mut formula = definition.body.formula.clone();

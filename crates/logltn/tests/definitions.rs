@@ -241,8 +241,11 @@ impl Maker {
         let mut inner = scope.to_vec();
         inner.extend(binds.iter().cloned());
         let visible: Vec<(String, char)> = match big {
-            // The guard of a big connective sees no variables of quantifiers.
-            true => binds.clone(),
+            // The guard of a big connective sees no variables of quantifiers. Parameters may turn out to be some.
+            true => {
+                let parameters = scope.iter().filter(|(name, _)| name.starts_with('p'));
+                binds.iter().chain(parameters).cloned().collect()
+            }
             false => inner.clone(),
         };
         let guard = self.rng.chance(0.5).then(|| {
@@ -291,7 +294,14 @@ struct Case {
     rows: Vec<ColumnData>,
 }
 
+/// A case whose text can be written out.
 fn case(seed: u64) -> Case {
+    let mut cases = (0..).map(|more| made(seed + more * 1_000_000));
+    let parses = |case: &Case| Theory::parse(Source::new("t", &case.written)).is_ok();
+    cases.find(parses).unwrap()
+}
+
+fn made(seed: u64) -> Case {
     let mut maker = Maker {
         rng: Rng::new(seed),
         names: 0,
@@ -574,6 +584,56 @@ fn random_theories_against_the_written_out_text() {
         compared * 3 > cases() && refused > 0,
         "{compared} {refused}"
     );
+}
+
+/// Where a parameter that the guard of an `all` looks at is a variable of a quantifier, nothing is computed.
+#[test]
+fn what_cannot_be_written_out_is_refused() {
+    let mut refused = 0;
+    for seed in 0..cases() {
+        let case = made(seed);
+        if Theory::parse(Source::new("t", &case.written)).is_ok() {
+            continue;
+        }
+        let (_, parameters, options, own) = setup(seed);
+        let semantics = Semantics::named("stable").unwrap();
+        let setup = (semantics, parameters, options, own);
+        let error = evaluate(seed, &data(&case, &case.named), &setup, None).unwrap_err();
+        assert!(error.contains("cannot look at"), "{error}\n{}", case.named);
+        refused += 1;
+    }
+    assert!(refused > 0);
+}
+
+/// A depth that nothing counts down still says where it ends.
+#[test]
+fn a_depth_without_recursion() {
+    for name in Semantics::NAMES {
+        for (depth, as_if) in [(0, "any v: S where 1 = 2. p(v)"), (3, "p(x) and p(0)")] {
+            let text = |d: &str| {
+                format!(
+                    "sort S = 0..2  predicate p(S)  {d}\naxiom a: forall x: S. d(x) or p(x)  axiom b: not d(1)"
+                )
+            };
+            let of = |text: &str| {
+                let theory = Theory::parse(Source::new("t", text)).unwrap();
+                let semantics = Semantics::named(name).unwrap();
+                let setup = (
+                    semantics,
+                    Parameters::default(),
+                    PlanOptions::default(),
+                    vec![],
+                );
+                let data = Data::new(&theory);
+                evaluate(1, &data, &setup, None).unwrap_or_else(|e| panic!("{name}: {e}"))
+            };
+            let found = of(&text(&format!(
+                "define d(x: S) to depth {depth}: p(x) and p(0)"
+            )));
+            let expected = of(&text(&format!("define d(x: S): {as_if}")));
+            same(&found, &expected, 1e-9).unwrap_or_else(|e| panic!("{name}, {depth}: {e}"));
+        }
+    }
 }
 
 // --- recursion ----------------------------------------------------------------------------------

@@ -305,7 +305,8 @@ impl Plan {
         }
         codes.sort_unstable();
         codes.dedup();
-        let looked_up = self.programs.iter().flat_map(|p| &p.levels).any(|level| {
+        let programs = self.all_programs().flatten();
+        let looked_up = programs.flat_map(|p| &p.levels).any(|level| {
             let is_it = |r: &Lookup| r.table.request() == Some(request);
             level.resolves.iter().any(is_it)
         });

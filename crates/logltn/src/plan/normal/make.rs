@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Kind, Normal};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::guard::{Cell, Join, Scope, conjuncts, tables};
+use crate::guard::{Cell, Join, Scope, conjuncts, free_variables, tables};
 use crate::guard_parts::PartMut;
 use crate::nnf::{Layer, Signed};
 use crate::operators::Space;
@@ -201,6 +201,7 @@ impl Maker<'_> {
                 FormulaKind::Not(a) => Kind::Not(inner(a)?.into()),
                 FormulaKind::Implies(a, b) => Kind::Implies(inner(a)?.into(), inner(b)?.into()),
                 FormulaKind::Iff(a, b) => Kind::Iff(inner(a)?.into(), inner(b)?.into()),
+                FormulaKind::Or(members) if members.is_empty() => Kind::Constant(false),
                 FormulaKind::And(members) => {
                     Kind::And(members.iter().map(inner).collect::<Result<_, _>>()?)
                 }
@@ -322,6 +323,7 @@ impl Maker<'_> {
             return Ok(quantified(forall, binding, guard, body(self)?, span));
         }
         let variables = binding.variables();
+        self.check_fixed(variables, guard, quantifier)?;
         let bindings = self.bindings(variables, guard, quantifier.word())?;
         let and = quantifier == Quantifier::All;
         if bindings.is_empty() {
@@ -340,6 +342,45 @@ impl Maker<'_> {
             self.fixed[variable.index()] = None;
         }
         Ok(Normal::connective(and, members, span))
+    }
+
+    /// A definition does not know what its parameters will be: where its uses are written out, they may be variables of quantifiers.
+    fn check_fixed(
+        &self,
+        own: &[VarId],
+        guard: Option<&Guard>,
+        quantifier: Quantifier,
+    ) -> Result<(), Diagnostic> {
+        let varies = |v: &VarId| !own.contains(v) && self.fixed[v.index()].is_none();
+        let Some((guard, id)) =
+            guard.and_then(|g| Some((g, free_variables(g).into_iter().find(varies)?)))
+        else {
+            return Ok(());
+        };
+        let (word, variable) = (quantifier.word(), &self.scope.variables[id.index()]);
+        let (bound, more) = match variable.bound_by {
+            BoundBy::Quantifier(quantifier) => (format!("`{}`", quantifier.word()), ""),
+            _ => (
+                "a definition".to_string(),
+                ", unless all its uses name the individual",
+            ),
+        };
+        let instead = if word == "any" { "exists" } else { "forall" };
+        Err(Diagnostic::error(
+            Code::MembersDependOnData,
+            format!(
+                "the guard of `{word}` cannot look at `{}`, which {bound} binds{more}",
+                variable.name
+            ),
+        )
+        .at(
+            &self.scope.theory().source,
+            guard.span,
+            "varies with the data",
+        )
+        .mark(variable.span, "bound here")
+        .note("it may use tables, params, and variables of `for`, `all` and `any`")
+        .help(format!("use `{instead}`, which looks at each binding")))
     }
 
     /// Like an empty `exists`, an empty `any` is never silent.

@@ -92,6 +92,7 @@ impl Normal {
             return only;
         }
         let kind = match and {
+            _ if members.is_empty() => Kind::Constant(and),
             true => Kind::And(members),
             false => Kind::Or(members),
         };

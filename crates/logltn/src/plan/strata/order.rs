@@ -4,10 +4,13 @@
 //! Without a depth that must be possible. With one, the tuples are there once for each depth, in layers: layer 0 is what is
 //! asked from outside, and whatever the stratum with the depth asks for is in the next layer.
 
+use std::ops::Range;
+use std::rc::Rc;
+
 use rustc_hash::FxHashMap;
 
 use super::super::compile::Problem;
-use super::super::ground::{Leaf, Shared, strides};
+use super::super::ground::{Leaf, Shared, groups, strides};
 use super::super::normal::{Kind, Normal};
 use super::{Circle, Step, StratumForm};
 use crate::diagnostic::{Code, Diagnostic};
@@ -80,10 +83,13 @@ pub(super) fn order(
             circle,
             shared,
         };
+        let parts = (form.formulas[0].as_ref()).map_or_else(Vec::new, |f| planter.parts(f));
+        let matters = |p: &VarId| parts.iter().any(|part| part.reads.contains(p));
         members.push(Asking {
             scope: *scope,
             form,
-            parts: (form.formulas[0].as_ref()).map_or_else(Vec::new, |f| planter.parts(f)),
+            matters: form.parameters.iter().map(matters).collect(),
+            parts,
             extents: &shared.requests[stratum].extents,
         });
     }
@@ -94,6 +100,8 @@ pub(super) fn order(
         known: vec![FxHashMap::default(); forms.len()],
         counts: vec![0; forms.len()],
         asks: Vec::new(),
+        alike: vec![FxHashMap::default(); forms.len()],
+        questions: Vec::new(),
         targets: Vec::new(),
     };
     let mut outside = Vec::new();
@@ -112,13 +120,19 @@ pub(super) fn order(
 }
 
 /// The part of a formula that leads to the strata of the circle.
-enum Part<'a> {
+struct Part<'a> {
+    kind: PartKind<'a>,
+    /// The variables that it looks at, with those that it binds.
+    reads: Vec<VarId>,
+}
+
+enum PartKind<'a> {
     Ask {
         member: usize,
         leaves: Vec<(Leaf, u64)>,
     },
     Each {
-        join: Join<'a>,
+        join: Rc<Join<'a>>,
         inside: Vec<Part<'a>>,
         /// Whether what is inside depends on the binding; otherwise one stands for all.
         matters: bool,
@@ -140,13 +154,15 @@ impl<'a> Planter<'a> {
                 let Some(member) = self.circle.members.iter().position(|m| m == stratum) else {
                     return Vec::new();
                 };
-                let mut leaves = Vec::new();
+                let (mut leaves, mut reads) = (Vec::new(), Vec::new());
                 for argument in arguments {
                     self.scope.argument(argument, &mut leaves);
                 }
+                normal.variables(&mut reads);
                 let strides = strides(&self.shared.requests[*stratum].extents).unwrap_or_default();
                 let leaves = leaves.into_iter().map(|l| l.0).zip(strides).collect();
-                vec![Part::Ask { member, leaves }]
+                let kind = PartKind::Ask { member, leaves };
+                vec![Part { kind, reads }]
             }
             Kind::Quantifier {
                 binding,
@@ -155,33 +171,67 @@ impl<'a> Planter<'a> {
                 ..
             } => {
                 let inside = deep(|| self.parts(body));
-                if inside.is_empty() {
-                    return inside;
-                }
-                let mut read = Vec::new();
-                reads(body, &mut read);
                 let conditions = guard.as_deref().map(conjuncts).unwrap_or_default();
-                vec![Part::Each {
-                    join: Join::new(self.scope, binding, &conditions),
-                    inside,
-                    matters: binding.variables().iter().any(|v| read.contains(v)),
-                }]
+                self.each(binding, conditions, inside)
             }
             _ => deep(|| normal.children().flat_map(|c| self.parts(c)).collect()),
         }
     }
-}
 
-/// The variables that arguments of strata, or guards on the way to them, look at.
-fn reads(normal: &Normal, found: &mut Vec<VarId>) {
-    match &normal.kind {
-        Kind::Use { .. } => normal.variables(found),
-        Kind::Quantifier { guard, .. } => {
-            (guard.iter()).for_each(|guard| found.extend(free_variables(guard)));
+    /// What is inside of a quantifier, for its bindings. Variables that no condition ties together are gone through apart from each
+    /// other, each for what looks at it: of the others it is enough that there are some.
+    fn each(
+        &self,
+        binding: &'a Binding,
+        conditions: Vec<&'a Guard>,
+        inside: Vec<Part<'a>>,
+    ) -> Vec<Part<'a>> {
+        let looked_at: Vec<VarId> = conditions.iter().flat_map(|g| free_variables(g)).collect();
+        let joins: Vec<(Vec<VarId>, Rc<Join>)> = match binding {
+            // Where arithmetic can fail, the order of the text decides what is computed.
+            Binding::Sorts(variables) if !conditions.iter().any(|g| self.scope.may_fail(g)) => {
+                (groups(variables, conditions).into_iter())
+                    .map(|(variables, conditions)| {
+                        let join = Join::over_sorts(self.scope, &variables, &conditions);
+                        (variables, Rc::new(join))
+                    })
+                    .collect()
+            }
+            _ => {
+                let join = Join::new(self.scope, binding, &conditions);
+                vec![(binding.variables().to_vec(), Rc::new(join))]
+            }
+        };
+        // By which of the joins matter to them.
+        let mut by_need: Vec<(Vec<bool>, Vec<Part>)> = Vec::new();
+        for part in inside {
+            let needs = |(variables, _): &(Vec<VarId>, _)| {
+                (variables.iter()).any(|variable| part.reads.contains(variable))
+            };
+            let need: Vec<bool> = joins.iter().map(needs).collect();
+            match by_need.iter_mut().find(|(other, _)| *other == need) {
+                Some((_, parts)) => parts.push(part),
+                None => by_need.push((need, vec![part])),
+            }
         }
-        _ => {}
+        let nested = by_need.into_iter().flat_map(|(need, parts)| {
+            let mut order: Vec<usize> = (0..joins.len()).collect();
+            order.sort_by_key(|at| !need[*at]);
+            order.into_iter().fold(parts, |inside, at| {
+                let mut reads = looked_at.clone();
+                reads.extend(inside.iter().flat_map(|part| &part.reads));
+                reads.sort_unstable();
+                reads.dedup();
+                let kind = PartKind::Each {
+                    join: joins[at].1.clone(),
+                    inside,
+                    matters: need[at],
+                };
+                vec![Part { kind, reads }]
+            })
+        });
+        nested.collect()
     }
-    deep(|| normal.children().for_each(|c| reads(c, found)));
 }
 
 /// What a stratum of the circle asks for.
@@ -190,9 +240,25 @@ struct Asking<'a> {
     form: &'a StratumForm,
     parts: Vec<Part<'a>>,
     extents: &'a [u64],
+    /// By parameter: whether what it asks for depends on it.
+    matters: Vec<bool>,
 }
 
 impl Asking<'_> {
+    /// The first of the tuples that ask for the same.
+    fn representative(&self, code: u64) -> u64 {
+        if !self.matters.contains(&false) {
+            return code;
+        }
+        let (mut left, mut stride, mut own) = (code, 1, 0);
+        for (extent, matters) in self.extents.iter().zip(&self.matters).rev() {
+            own += left % extent * stride * u64::from(*matters);
+            left /= extent;
+            stride *= extent;
+        }
+        own
+    }
+
     fn bind(&self, mut code: u64, env: &mut [Cell]) {
         let parameters = self.form.parameters.iter().zip(self.extents);
         for (parameter, extent) in parameters.rev() {
@@ -208,13 +274,13 @@ impl Asking<'_> {
         found: &mut Vec<(usize, u64)>,
     ) -> Result<(), Diagnostic> {
         for part in parts {
-            match part {
-                Part::Ask { member, leaves } => {
+            match &part.kind {
+                PartKind::Ask { member, leaves } => {
                     let index = |leaf| u64::from(self.scope.leaf_index(leaf, env));
                     let code = leaves.iter().map(|(leaf, stride)| index(leaf) * stride);
                     found.push((*member, code.sum()));
                 }
-                Part::Each {
+                PartKind::Each {
                     join,
                     inside,
                     matters,
@@ -246,7 +312,7 @@ impl Asking<'_> {
     }
 }
 
-/// Which tuples ask for which.
+/// Which tuples ask for which. Tuples that ask for the same share a question.
 struct Graph<'a> {
     members: Vec<Asking<'a>>,
     theory: &'a Theory,
@@ -255,8 +321,12 @@ struct Graph<'a> {
     known: Vec<FxHashMap<u64, u32>>,
     /// By member.
     counts: Vec<u32>,
-    /// By node: where its targets are, once they were looked for.
-    asks: Vec<Option<(usize, usize)>>,
+    /// By node: its question, once that was looked for.
+    asks: Vec<Option<u32>>,
+    /// By member: the questions of tuples that ask for the same.
+    alike: Vec<FxHashMap<u64, u32>>,
+    /// The member that asks, and where the targets are.
+    questions: Vec<(u32, Range<usize>)>,
     targets: Vec<u32>,
 }
 
@@ -276,21 +346,22 @@ impl Graph<'_> {
         self.nodes[node as usize].0 as usize
     }
 
-    fn targets(&self, node: u32) -> &[u32] {
-        self.asks[node as usize].map_or(&[], |(start, end)| &self.targets[start..end])
-    }
-
-    /// Looks for what a tuple asks, unless that is known.
-    fn expand(&mut self, node: u32, scratch: &mut Scratch) -> Result<(), Diagnostic> {
-        if self.asks[node as usize].is_some() {
-            return Ok(());
+    /// What a tuple asks.
+    fn expand(&mut self, node: u32, scratch: &mut Scratch) -> Result<u32, Diagnostic> {
+        if let Some(question) = self.asks[node as usize] {
+            return Ok(question);
         }
         let (member, code, _) = self.nodes[node as usize];
         let asking = &self.members[member as usize];
+        let code = asking.representative(code);
+        if let Some(&question) = self.alike[member as usize].get(&code) {
+            self.asks[node as usize] = Some(question);
+            return Ok(question);
+        }
         if self.targets.len() == self.targets.capacity()
             || self.nodes.len() == self.nodes.capacity()
         {
-            let bytes = 4 * self.targets.len() as u128 + 64 * self.nodes.len() as u128;
+            let bytes = 4 * self.targets.len() as u128 + 96 * self.nodes.len() as u128;
             let room = self.nodes.len() < u32::MAX as usize / 2 && memory::ask(bytes).is_ok();
             if !room || asking.scope.data.is_stopped() {
                 return Err(self.too_many(member as usize));
@@ -309,8 +380,13 @@ impl Graph<'_> {
             let target = self.node(member, code);
             self.targets.push(target);
         }
-        self.asks[node as usize] = Some((start, self.targets.len()));
-        Ok(())
+        let question = self.questions.len() as u32;
+        self.questions.push((member, start..self.targets.len()));
+        self.asks[node as usize] = Some(question);
+        if self.members[member as usize].matters.contains(&false) {
+            self.alike[member as usize].insert(code, question);
+        }
+        Ok(question)
     }
 
     fn too_many(&self, member: usize) -> Diagnostic {
@@ -386,6 +462,8 @@ impl Graph<'_> {
         let mut others: Vec<bool> = Vec::new();
         let mut current = outside;
         let mut stamps = [Vec::new(), Vec::new()];
+        // By question: the last layer that followed it.
+        let mut followed = Vec::new();
         for layer in 0..=last {
             let (mut low, mut high, mut other) = (u32::MAX, 0, false);
             let mut next = Vec::new();
@@ -418,10 +496,11 @@ impl Graph<'_> {
                 } else {
                     other = true;
                 }
-                self.expand(node, &mut scratch)?;
-                let (start, end) = self.asks[node as usize].unwrap_or_default();
-                for target in start..end {
-                    let target = self.targets[target];
+                let question = self.expand(node, &mut scratch)?;
+                if !mark(&mut followed, question, stamp) {
+                    continue;
+                }
+                for &target in &self.targets[self.questions[question as usize].1.clone()] {
                     match counts {
                         true if mark(&mut stamps[coming], target, stamp + 1) => next.push(target),
                         false if mark(&mut stamps[mine], target, stamp) => current.push(target),
@@ -507,38 +586,52 @@ impl Graph<'_> {
     fn levels(&self, counter: Option<usize>) -> Result<Vec<u32>, Diagnostic> {
         const NEW: u32 = u32::MAX;
         const OPEN: u32 = u32::MAX - 1;
-        let mut levels = vec![NEW; self.nodes.len()];
+        let targets = |question: u32| {
+            let (member, targets) = &self.questions[question as usize];
+            match counter == Some(*member as usize) {
+                true => &[],
+                false => &self.targets[targets.clone()],
+            }
+        };
+        let asked_by = |node: u32| self.asks[node as usize];
+        // By question.
+        let mut levels = vec![NEW; self.questions.len()];
         let mut path: Vec<(u32, usize)> = Vec::new();
-        for first in 0..self.nodes.len() as u32 {
+        for first in 0..self.questions.len() as u32 {
             if levels[first as usize] != NEW {
                 continue;
             }
             path.push((first, 0));
             levels[first as usize] = OPEN;
-            while let Some((node, at)) = path.last_mut() {
-                let node = *node;
-                let targets = match counter == Some(self.member(node)) {
-                    true => &[],
-                    false => self.targets(node),
-                };
-                let Some(&target) = targets.get(*at) else {
-                    let above = |t: &u32| levels[*t as usize] + 1;
-                    levels[node as usize] = targets.iter().map(above).max().unwrap_or(0);
+            while let Some((question, at)) = path.last_mut() {
+                let question = *question;
+                let Some(&target) = targets(question).get(*at) else {
+                    let above = |t: &u32| asked_by(*t).map_or(0, |q| levels[q as usize]) + 1;
+                    levels[question as usize] =
+                        targets(question).iter().map(above).max().unwrap_or(0);
                     path.pop();
                     continue;
                 };
                 *at += 1;
-                match levels[target as usize] {
+                let Some(next) = asked_by(target) else {
+                    continue;
+                };
+                match levels[next as usize] {
                     NEW => {
-                        levels[target as usize] = OPEN;
-                        path.push((target, 0));
+                        levels[next as usize] = OPEN;
+                        path.push((next, 0));
                     }
-                    OPEN => return Err(self.cycle(&path, target, counter.is_some())),
+                    OPEN => {
+                        let start = path.iter().position(|(q, _)| *q == next).unwrap_or(0);
+                        let round = path[start..].iter().map(|(q, at)| targets(*q)[at - 1]);
+                        return Err(self.cycle(round.collect(), counter.is_some()));
+                    }
                     _ => {}
                 }
             }
         }
-        Ok(levels)
+        let level = |question: &Option<u32>| question.map_or(0, |q| levels[q as usize]);
+        Ok(self.asks.iter().map(level).collect())
     }
 
     /// By member its codes, ordered by level and then as they were met; and where each level begins.
@@ -565,15 +658,15 @@ impl Graph<'_> {
         (codes, starts)
     }
 
-    /// Shows a tuple that depends on itself.
-    fn cycle(&self, path: &[(u32, usize)], back: u32, with_depth: bool) -> Diagnostic {
+    /// Shows a tuple that depends on itself; the last of the tuples asks for the first.
+    fn cycle(&self, mut round: Vec<u32>, with_depth: bool) -> Diagnostic {
         const MOST_SHOWN: usize = 6;
-        let start = path.iter().position(|(node, _)| *node == back).unwrap_or(0);
         let show = |node: u32| {
             let (member, code, _) = self.nodes[node as usize];
             self.members[member as usize].show(code)
         };
-        let round: Vec<u32> = path[start..].iter().map(|(node, _)| *node).collect();
+        round.rotate_right(1);
+        let back = round[0];
         let mut shown: Vec<String> = round.iter().take(MOST_SHOWN).map(|n| show(*n)).collect();
         if round.len() > MOST_SHOWN {
             shown.push(format!("… ({} more)", round.len() - MOST_SHOWN));

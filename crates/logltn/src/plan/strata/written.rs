@@ -41,6 +41,7 @@ pub(in crate::plan) fn write_out(problem: Problem, found: &mut Diagnostics) -> O
     }
     let mut any = false;
     let circles: Vec<DefinitionId> = theory.circles().into_iter().flatten().collect();
+    let fix = theory.fix_parameters();
     let definitions = changed.definitions.iter_mut().map(|d| &mut d.body);
     for axiom in changed.axioms.iter_mut().chain(definitions) {
         let mut refused = None;
@@ -51,7 +52,7 @@ pub(in crate::plan) fn write_out(problem: Problem, found: &mut Diagnostics) -> O
             {
                 refused = Some((definition, argument.span));
             }
-            learnt.is_some() && !circles.contains(&definition)
+            (learnt.is_some() || fix[definition.index()]) && !circles.contains(&definition)
         });
         if let Some((definition, span)) = refused {
             let name = theory[definition].name();
