@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::count::members;
 use crate::circuit::Proposition;
 use crate::recursion::deep;
 
@@ -13,6 +14,9 @@ pub(super) const MOST_CLASSES: usize = 127;
 
 /// Relations with more combinations than these are not listed.
 const MOST_LISTED: usize = 1 << 22;
+
+/// How many words all relations that are listed may take: 128 MB.
+const MOST_WORDS: usize = 1 << 24;
 
 /// Maps from each class to one of the same classes, and what they have to keep.
 #[derive(Clone, Debug)]
@@ -125,17 +129,23 @@ impl Listed {
     }
 
     /// Calls `visit` with each combination that makes it true.
-    pub fn each(&self, mut visit: impl FnMut(&[u32])) {
-        let mut states = vec![0; self.variables];
-        for at in 0..self.classes.pow(self.variables as u32) {
-            if is_set(&self.bits, at) {
-                let mut rest = at;
-                for state in states.iter_mut().rev() {
-                    *state = (rest % self.classes) as u32;
-                    rest /= self.classes;
-                }
-                visit(&states);
+    pub fn each(&self, visit: impl FnMut(&[u32])) {
+        each(&self.bits, self.classes, self.variables, visit);
+    }
+}
+
+/// Calls `visit` with the combination of each bit.
+fn each(bits: &[u64], classes: usize, variables: usize, mut visit: impl FnMut(&[u32])) {
+    let count = classes.pow(variables as u32);
+    let mut states = vec![0; variables];
+    for (word, set) in bits.iter().enumerate() {
+        let places = members(Set::from(*set)).map(|bit| word * 64 + bit as usize);
+        for mut at in places.take_while(|at| *at < count) {
+            for state in states.iter_mut().rev() {
+                *state = (at % classes) as u32;
+                at /= classes;
             }
+            visit(&states);
         }
     }
 }
@@ -168,6 +178,10 @@ impl Lister {
                 let mut bits = vec![if is_and { u64::MAX } else { 0 }; words];
                 deep(|| {
                     for member in members {
+                        if !is_and && let Some(single) = self.single(member, variables) {
+                            single.iter().for_each(|at| bits[at / 64] |= 1 << (at % 64));
+                            continue;
+                        }
                         for (to, from) in bits.iter_mut().zip(self.list(member, variables)) {
                             *to = if is_and { *to & from } else { *to | from };
                         }
@@ -176,6 +190,30 @@ impl Lister {
                 bits
             }
         }
+    }
+
+    /// Of a formula that says of every variable what it is: the one combination that makes it true, or none if it says two
+    /// things of one variable.
+    fn single(&self, formula: &Proposition, variables: usize) -> Option<Option<usize>> {
+        let Proposition::And(members) = formula else {
+            return None;
+        };
+        let mut states = vec![None; variables];
+        for member in members {
+            match *member {
+                Proposition::Is {
+                    var,
+                    state,
+                    positive: true,
+                } if states[var as usize].is_none_or(|s| s == state) => {
+                    states[var as usize] = Some(state);
+                }
+                Proposition::Is { positive: true, .. } => return Some(None),
+                _ => return None,
+            }
+        }
+        let at = |sum: usize, state: &Option<u32>| Some(sum * self.classes + (*state)? as usize);
+        states.iter().try_fold(0, at).map(Some)
     }
 
     fn literal(&mut self, var: usize, state: u32, variables: usize) -> &[u64] {
@@ -195,6 +233,8 @@ impl Lister {
 pub(super) struct Collected {
     classes: usize,
     listed: BTreeMap<Vec<usize>, Vec<u64>>,
+    /// How many all listed relations have.
+    words: usize,
     formulas: BTreeMap<Vec<usize>, Vec<Proposition>>,
 }
 
@@ -203,6 +243,7 @@ impl Collected {
         Collected {
             classes,
             listed: BTreeMap::new(),
+            words: 0,
             formulas: BTreeMap::new(),
         }
     }
@@ -214,7 +255,9 @@ impl Collected {
         scope.sort_unstable();
         scope.dedup();
         let place = |class: u32| scope.partition_point(|c| *c < class as usize);
-        let Some(count) = combinations(self.classes, scope.len()) else {
+        let listable = combinations(self.classes, scope.len())
+            .filter(|n| self.listed.contains_key(&scope) || self.words + n / 64 <= MOST_WORDS);
+        let Some(count) = listable else {
             let formula = renamed(formula, &|var| place(truly[var as usize]) as u32);
             let formulas = self.formulas.entry(scope).or_default();
             if !formulas.contains(&formula) {
@@ -223,6 +266,9 @@ impl Collected {
             return;
         };
         let words = count.div_ceil(64);
+        if !self.listed.contains_key(&scope) {
+            self.words += words;
+        }
         match listed {
             Some(listed) => {
                 let mut strides = vec![0; scope.len()];
@@ -274,6 +320,7 @@ impl Collected {
         for domain in &mut out.domains {
             *domain &= all;
         }
+        out.narrow();
         for (i, pair) in out.pairs.iter().enumerate() {
             pair.of.iter().for_each(|c| out.in_pairs[*c].push(i));
         }
@@ -288,7 +335,48 @@ fn second(bits: &[u64]) -> u64 {
     bits.get(1).copied().unwrap_or(0)
 }
 
+/// Listed relations of more combinations than these narrow no domain before it is counted.
+const MOST_NARROWING: u32 = 1 << 14;
+
 impl Constraints {
+    /// Takes from the domains what no combination of a relation supports, until nothing changes.
+    fn narrow(&mut self) {
+        let (classes, pairs, domains) = (self.classes, &self.pairs, &mut self.domains);
+        let mut few: Vec<(&[usize], &[u64])> = Vec::new();
+        for wider in &self.wider {
+            if let Allowed::Listed(bits) = &wider.allowed
+                && bits.iter().map(|w| w.count_ones()).sum::<u32>() <= MOST_NARROWING
+            {
+                few.push((&wider.scope, bits));
+            }
+        }
+        loop {
+            let before = domains.clone();
+            for Pair { of, allowed } in pairs {
+                for side in [0, 1] {
+                    let values = members(domains[of[1 - side]]);
+                    let supported = values.fold(0, |all, v| all | allowed[1 - side][v as usize]);
+                    domains[of[side]] &= supported;
+                }
+            }
+            for (scope, bits) in &few {
+                let mut supported: Vec<Set> = vec![0; scope.len()];
+                each(bits, classes, scope.len(), |becomes| {
+                    let mut both = scope.iter().zip(becomes);
+                    if both.all(|(class, value)| domains[*class] >> value & 1 == 1) {
+                        let both = supported.iter_mut().zip(becomes);
+                        both.for_each(|(set, value)| *set |= 1 << value);
+                    }
+                });
+                let both = scope.iter().zip(supported);
+                both.for_each(|(class, set)| domains[*class] &= set);
+            }
+            if *domains == before {
+                return;
+            }
+        }
+    }
+
     fn pair(&mut self, of: [usize; 2], bits: &[u64]) {
         let classes = self.classes;
         let mut allowed = [vec![0; classes], vec![0; classes]];

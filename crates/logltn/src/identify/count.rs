@@ -80,7 +80,7 @@ pub(super) struct Effort {
 impl Effort {
     pub fn step(&mut self) -> Result<(), GivenUp> {
         let late = |until: Instant| Instant::now() > until;
-        if self.steps == 0 || self.steps.is_multiple_of(256) && self.until.is_some_and(late) {
+        if self.steps == 0 || self.steps.is_multiple_of(16) && self.until.is_some_and(late) {
             return Err(GivenUp);
         }
         self.steps -= 1;

@@ -12,7 +12,7 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::data::Data;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, did_you_mean};
@@ -67,7 +67,7 @@ pub struct Identify<'a> {
     pub supports: &'a [Support],
     /// How many maps are listed.
     pub list: usize,
-    /// When to give up.
+    /// When to give up; after a minute unless said.
     pub until: Option<Instant>,
 }
 
@@ -173,6 +173,9 @@ impl Identified {
 
 /// Steps of counting before it is given up: some seconds.
 const MOST_STEPS: usize = 4_000_000;
+
+/// How long to look, unless said.
+const MOST_TIME: Duration = Duration::from_secs(60);
 
 impl<'a> Identify<'a> {
     /// The question without labels or supports, in which nothing is known of other predicates.
@@ -283,7 +286,8 @@ impl<'a> Identify<'a> {
                 "predicate `{name}` has {size} classes; maps of more than {MOST_CLASSES} are not counted"
             )));
         }
-        let required = events::required(self, size)?;
+        let until = Some(self.until.unwrap_or_else(|| Instant::now() + MOST_TIME));
+        let required = events::required(&Identify { until, ..*self }, size)?;
         let constraints = Arc::new(required.constraints);
         let given_up = |_| {
             too_hard(format!(
@@ -293,7 +297,7 @@ impl<'a> Identify<'a> {
         };
         let effort = Effort {
             steps: MOST_STEPS,
-            until: self.until,
+            until,
         };
         let counted = Counted::new(&constraints, effort, self.list).map_err(given_up)?;
         let bijective = bijections::bijections(&constraints, effort);
