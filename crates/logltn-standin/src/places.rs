@@ -18,6 +18,20 @@ pub fn find(
     name: &str,
     files: &[&str],
 ) -> Result<Option<PathBuf>, Diagnostic> {
+    find_where(given, name, |folder| {
+        files.iter().all(|file| folder.join(file).is_file())
+    })
+}
+
+/// The same for a folder that is `whole`.
+///
+/// # Errors
+/// If a folder is named that is not there.
+pub fn find_where(
+    given: Option<&Path>,
+    name: &str,
+    whole: impl Fn(&Path) -> bool,
+) -> Result<Option<PathBuf>, Diagnostic> {
     let variable = std::env::var_os(VARIABLE).map(PathBuf::from);
     let (named, by) = match given {
         Some(given) => (Some(given), "--data"),
@@ -31,7 +45,6 @@ pub fn find(
             "`{by}` names the folder that holds the folder `{name}`"
         )));
     }
-    let whole = |folder: &PathBuf| files.iter().all(|file| folder.join(file).is_file());
     let above = |path: PathBuf| -> Vec<PathBuf> {
         let folders = path.ancestors().map(|a| a.join("data").join(name));
         folders.collect()
@@ -39,7 +52,7 @@ pub fn find(
     let mut candidates: Vec<PathBuf> = named.map(|n| n.join(name)).into_iter().collect();
     candidates.extend(std::env::current_dir().map(above).unwrap_or_default());
     candidates.extend(std::env::current_exe().map(above).unwrap_or_default());
-    Ok(candidates.into_iter().find(whole))
+    Ok(candidates.into_iter().find(|folder| whole(folder)))
 }
 
 /// Makes a folder and those above it.

@@ -201,7 +201,7 @@ struct PascalPartArguments {
 struct KnowledgeGraphArguments {
     #[command(flatten)]
     common: Common,
-    /// Which graph: `kg/GRAPH` of the data holds its train.txt, valid.txt and test.txt
+    /// Which graph: `kg/GRAPH` of the data holds its train.txt, valid.txt and test.txt (or .txt.gz)
     #[arg(long, value_name = "GRAPH", value_parser = GraphName::named)]
     graph: GraphName,
     /// A file of rules, as `logltn mine` writes them, instead of those that are found in the graph

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::graph_model::{Facts, Triple};
 use logltn::{Code, ColumnData, Data, Diagnostic, Diagnostics, Labels, Source, Theory};
-use logltn_data::read_bytes;
+use logltn_data::read_unpacked;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::places;
@@ -92,7 +92,19 @@ impl GraphName {
     /// Where the graph is, if it is there: `kg/NAME` of the data.
     pub fn place(self, data: Option<&Path>) -> Result<Option<PathBuf>, Diagnostic> {
         let folder = format!("kg/{}", self.name());
-        places::find(data, &folder, &["train.txt", "valid.txt", "test.txt"])
+        let is_graph = |folder: &Path| FILES.iter().all(|name| file(folder, name).is_file());
+        places::find_where(data, &folder, is_graph)
+    }
+}
+
+const FILES: [&str; 3] = ["train.txt", "valid.txt", "test.txt"];
+
+/// A file of a graph, which may be gzipped.
+fn file(folder: &Path, name: &str) -> PathBuf {
+    let [plain, packed] = [name.to_string(), format!("{name}.gz")].map(|name| folder.join(name));
+    match !plain.exists() && packed.is_file() {
+        true => packed,
+        false => plain,
     }
 }
 
@@ -127,12 +139,12 @@ impl Names {
 
 impl Graph {
     /// The files of a graph: `train.txt`, `valid.txt` and `test.txt`, a fact in each line, with tabs between head, relation
-    /// and tail. Facts of a file `facts.txt` are told as well: Neural-LP keeps some of the training facts there.
+    /// and tail, gzipped (`train.txt.gz`) or not. Facts of a file `facts.txt` are told as well: Neural-LP keeps some of the training facts there.
     pub fn read(folder: &Path) -> Result<Graph, Diagnostics> {
         let (mut entities, mut relations) = (Names::default(), Names::default());
         let mut read = |name: &str| -> Result<Vec<Triple>, Diagnostics> {
-            let path = folder.join(name);
-            let bytes = read_bytes(&path)?;
+            let path = file(folder, name);
+            let bytes = read_unpacked(&path)?;
             let text = std::str::from_utf8(&bytes).map_err(|_| {
                 let what = format!("{}: not UTF-8", path.display());
                 Diagnostic::error(Code::NotUtf8, what)
@@ -158,7 +170,7 @@ impl Graph {
             }
             Ok(triples)
         };
-        let mut train = match folder.join("facts.txt").is_file() {
+        let mut train = match file(folder, "facts.txt").is_file() {
             true => read("facts.txt")?,
             false => Vec::new(),
         };

@@ -1,7 +1,10 @@
 //! A small graph, from facts to pictures.
 
+use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use logltn::Source;
 
 use super::super::Quiet;
@@ -152,4 +155,20 @@ fn a_file_of_facts_that_is_not_one_is_an_error_with_its_line() {
     assert_eq!(graph.train, [[0, 0, 1], [1, 0, 0]]);
     assert_eq!((graph.entities.len(), graph.both_ways().len()), (3, 4));
     assert_eq!(graph.test, [[2, 0, 0]]);
+    // Gzipped, it is the same graph.
+    for name in ["facts.txt", "train.txt", "test.txt"] {
+        let path = folder.path().join(name);
+        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        packed
+            .write_all(&std::fs::read(&path).expect("a file"))
+            .expect("packed");
+        let packed = packed.finish().expect("packed");
+        std::fs::write(path.with_extension("txt.gz"), packed).expect("a file");
+        std::fs::remove_file(path).expect("removed");
+    }
+    let unpacked = Graph::read(folder.path()).expect("a graph");
+    assert_eq!(
+        (unpacked.entities, unpacked.train, unpacked.test),
+        (graph.entities, graph.train, graph.test)
+    );
 }

@@ -1,11 +1,9 @@
 //! The boxes of PASCAL-Part: read from CSV, or made up.
 
-use std::io::Read;
 use std::path::Path;
 
-use flate2::read::GzDecoder;
 use logltn::{Code, Diagnostic, Diagnostics, did_you_mean};
-use logltn_data::{CsvFile, read_bytes};
+use logltn_data::{CsvFile, read_unpacked};
 use rustc_hash::FxHashMap;
 
 use crate::standin::ontology::{TYPES, type_id};
@@ -143,16 +141,7 @@ pub(super) fn type_named(name: &str) -> Result<usize, Diagnostic> {
 
 fn read_boxes(path: &Path) -> Result<Vec<SceneBox>, Diagnostics> {
     let name = path.display().to_string();
-    let mut text = Vec::new();
-    GzDecoder::new(&read_bytes(path)?[..])
-        .read_to_end(&mut text)
-        .map_err(|error| {
-            Diagnostic::error(
-                Code::FileDamaged,
-                format!("{name}: cannot be unpacked: {error}"),
-            )
-        })?;
-    let file = CsvFile::parse(&text, &name)?;
+    let file = CsvFile::parse(&read_unpacked(path)?, &name)?;
     let ints =
         |column: &str| -> Result<Vec<i64>, Diagnostics> { file.ints(file.column_index(column)?) };
     let type_column = file.column_index("type")?;
