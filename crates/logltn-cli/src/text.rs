@@ -132,8 +132,39 @@ pub fn table(align: &[Align], rows: &[Vec<String>]) -> String {
     table_within(align, rows, terminal_width())
 }
 
-/// How many characters a line of the terminal has that standard output goes to, if it does.
+/// Sentences with the end of their line, broken between words where they are wider than the terminal. Further lines begin
+/// like the first.
+pub fn sentence(text: &str) -> String {
+    sentence_within(text, terminal_width().unwrap_or(usize::MAX))
+}
+
+fn sentence_within(text: &str, most: usize) -> String {
+    let words = text.trim_start();
+    let indent = &text[..text.len() - words.len()];
+    let (mut out, mut width) = (indent.to_string(), indent.len());
+    for (at, word) in words.split_whitespace().enumerate() {
+        let long = word.chars().count();
+        if at > 0 && width + 1 + long > most {
+            out = out + "\n" + indent;
+            width = indent.len();
+        } else if at > 0 {
+            out.push(' ');
+            width += 1;
+        }
+        out += word;
+        width += long;
+    }
+    out + "\n"
+}
+
+/// How many characters a line has: as `COLUMNS` says, or else that of the terminal that standard output goes to, if it does.
 fn terminal_width() -> Option<usize> {
+    let said = std::env::var("COLUMNS").ok();
+    let said = said.and_then(|columns| columns.parse().ok());
+    said.filter(|columns| *columns > 0).or_else(of_terminal)
+}
+
+fn of_terminal() -> Option<usize> {
     #[cfg(unix)]
     {
         // SAFETY: the call fills in what it is given, four numbers, or fails.
@@ -152,7 +183,8 @@ fn terminal_width() -> Option<usize> {
 /// No word is made shorter than this.
 const SHORTEST: usize = 12;
 
-/// The same within a width: words are cut, the longest first; numbers never are.
+/// The same within a width: words are cut, the longest first; numbers never are. Columns that do not fit stand below, each
+/// time beside the first.
 fn table_within(align: &[Align], rows: &[Vec<String>], most: Option<usize>) -> String {
     let mut widths = vec![0; align.len()];
     for row in rows {
@@ -168,26 +200,41 @@ fn table_within(align: &[Align], rows: &[Vec<String>], most: Option<usize>) -> S
             _ => break,
         }
     }
-    let cut = |cell: &String, width: usize| match cell.chars().count() > width {
-        true => cell.chars().take(width - 1).chain(['…']).collect(),
-        false => cell.clone(),
-    };
-    let mut out = String::new();
-    for row in rows {
-        let mut line = String::new();
-        for ((cell, &width), align) in row.iter().zip(&widths).zip(align) {
-            let cell = cut(cell, width);
-            let padding = " ".repeat(width.saturating_sub(cell.chars().count()));
-            line += "  ";
-            line += &match align {
-                Align::Left => format!("{cell}{padding}"),
-                Align::Right => format!("{padding}{cell}"),
-            };
+    let mut parts: Vec<Vec<usize>> = vec![Vec::new()];
+    let mut taken = 0;
+    for (at, width) in widths.iter().enumerate() {
+        let last = parts.len() - 1;
+        if most.is_some_and(|most| taken + width + 2 > most) && parts[last].len() > 1 {
+            parts.push(vec![0]);
+            taken = widths[0] + 2;
         }
-        out += line.trim_end();
-        out.push('\n');
+        let last = parts.len() - 1;
+        parts[last].push(at);
+        taken += width + 2;
     }
-    out
+    let parts = parts.iter().map(|part| {
+        let lines = rows.iter().map(|row| {
+            let cells = part.iter().filter(|at| **at < row.len());
+            let cells = cells.map(|&at| padded(&row[at], widths[at], align[at]));
+            cells.collect::<String>().trim_end().to_string() + "\n"
+        });
+        lines.collect::<String>()
+    });
+    parts.collect::<Vec<String>>().join("\n")
+}
+
+/// A cell after two blanks; words that are too long are cut.
+fn padded(cell: &str, width: usize, align: Align) -> String {
+    let long = cell.chars().count();
+    let padding = " ".repeat(width.saturating_sub(long));
+    match align {
+        Align::Left if long > width => {
+            let cut: String = cell.chars().take(width - 1).collect();
+            format!("  {cut}…")
+        }
+        Align::Left => format!("  {cell}{padding}"),
+        Align::Right => format!("  {padding}{cell}"),
+    }
 }
 
 #[cfg(test)]
@@ -265,5 +312,26 @@ mod tests {
             table_within(&align, &rows, Some(3)),
             "  a_very_long…  1,000\n"
         );
+    }
+
+    #[test]
+    fn sentences_are_broken_between_words() {
+        let text = "  one two three";
+        assert_eq!(sentence_within(text, 80), "  one two three\n");
+        assert_eq!(sentence_within(text, 9), "  one two\n  three\n");
+        assert_eq!(sentence_within(text, 1), "  one\n  two\n  three\n");
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_stand_below() {
+        let row = |cells: [&str; 4]| cells.map(String::from).to_vec();
+        let rows = [row(["", "a", "b", "c"]), row(["loss", "11", "22", "33"])];
+        let align = [Align::Left, Align::Right, Align::Right, Align::Right];
+        let whole = "         a   b   c\n  loss  11  22  33\n";
+        assert_eq!(table_within(&align, &rows, Some(18)), whole);
+        let parts = "         a   b\n  loss  11  22\n\n         c\n  loss  33\n";
+        assert_eq!(table_within(&align, &rows, Some(17)), parts);
+        let single = table_within(&align, &rows, Some(1));
+        assert_eq!(single.matches("loss").count(), 3);
     }
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::console;
 use crate::outcome::Outcome;
-use crate::text::{Align, counted, real, table};
+use crate::text::{Align, counted, real, sentence, table};
 
 /// Compare runs: differences of their manifests, truths, metrics and curves.
 /// Runs that differ only in the seed share a column with mean and standard deviation. `*` marks the best of a line. Runs
@@ -87,15 +87,15 @@ fn human(comparison: &Comparison) -> String {
             better,
         ));
     }
-    text += match comparison.whole {
-        true => "truths and loss of the whole theory, with the final weights\n",
+    text += &sentence(match comparison.whole {
+        true => "truths and loss of the whole theory, with the final weights",
         false => {
-            "truths and loss in the last step's batch: not every run has those of the whole theory (`logltn eval --run`)\n"
+            "truths and loss in the last step's batch: not every run has those of the whole theory (`logltn eval --run`)"
         }
-    };
+    });
     text += &section("axiom, truth", &letters, rows);
     if comparison.runs.iter().any(ComparedRun::is_capped) {
-        text += "  some log truths are above 0 and count as 1 here; --json has them\n";
+        text += &sentence("  some log truths are above 0 and count as 1 here; --json has them");
     }
     if axioms.len() > MOST_AXIOMS {
         let more = axioms.len() - MOST_AXIOMS;
@@ -118,7 +118,9 @@ fn human(comparison: &Comparison) -> String {
     let loss = line("loss", comparison.spread(|run| Some(run.loss)), better);
     text += &section("", &letters, vec![loss]);
     if !comparison.same_loss() {
-        text += "  the runs have other rules, weights or semantics: where their numbers mean different things, none is marked\n";
+        text += &sentence(
+            "  the runs have other rules, weights or semantics: where their numbers mean different things, none is marked",
+        );
     }
     text
 }
@@ -171,7 +173,7 @@ fn differences(comparison: &Comparison, letters: &[String]) -> String {
     if rows.is_empty() && comparison.differences.is_empty() {
         return "the runs have the same settings\n".to_string();
     }
-    section("difference", letters, rows)
+    columns("difference", letters, rows, Align::Left)
 }
 
 fn shown(value: &Value) -> String {
@@ -233,10 +235,14 @@ fn short(deviation: f64) -> String {
 }
 
 fn section(head: &str, letters: &[String], rows: Vec<Vec<String>>) -> String {
+    columns(head, letters, rows, Align::Right)
+}
+
+fn columns(head: &str, letters: &[String], rows: Vec<Vec<String>>, of: Align) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let mut align = vec![Align::Right; letters.len() + 1];
+    let mut align = vec![of; letters.len() + 1];
     align[0] = Align::Left;
     let mut lines = Vec::new();
     if !head.is_empty() {

@@ -213,6 +213,7 @@ pub fn run_with(dir: &Path, arguments: &[&str], input: Option<&[u8]>) -> Run {
     let mut child = Command::new(env!("CARGO_BIN_EXE_logltn"))
         .args(arguments)
         .current_dir(dir)
+        .env_remove("COLUMNS")
         .stdin(if input.is_some() {
             Stdio::piped()
         } else {
