@@ -315,6 +315,16 @@ impl Closed {
         }
     }
 
+    /// What a step over so many rows of a request takes, about: bytes of the rows with their classes, in both orders, and of
+    /// their sums, results and derivatives; and how many numbers are computed.
+    pub(super) fn work(&self, feed: usize, rows: usize) -> (u128, u128) {
+        let feed = &self.feeds[feed];
+        let sums = feed.splits.iter().map(|split| split.rest.known.len());
+        let numbers = 2 * feed.arity + 3 * sums.max().unwrap_or(0) + feed.again.kept.len() + 6;
+        let rows = rows as u128 * self.classes.map_or(1, u128::from);
+        (4 * numbers as u128 * rows, self.tape.width() as u128 * rows)
+    }
+
     /// Lanes for this many rows.
     fn lanes(&self, rows: usize) -> usize {
         let numbers = rows * self.tape.width();

@@ -1,4 +1,4 @@
-//! How long the networks of a model take for their rows, and what they keep of them.
+//! How long the networks and closed forms of a model take for their rows, and what they keep of them.
 
 use std::time::Instant;
 
@@ -13,6 +13,9 @@ const SAMPLE: usize = 256;
 
 /// Rows of networks that are worth an estimate.
 const MANY_ROWS: usize = 1 << 16;
+
+/// What a number of a closed form takes, there and back. Measured.
+const SECONDS_PER_NUMBER: f64 = 5e-10;
 
 impl Model {
     /// Says that its networks take a minute or more for their rows, forward only, if they do.
@@ -33,7 +36,7 @@ impl Model {
     }
 
     /// By request of an attached engine: about how many bytes its rows take in training; and, if it is to be
-    /// `timed`, how many seconds all networks take for a step. Rows of networks that others read count for those.
+    /// `timed`, how many seconds all networks and closed forms take for a step. Rows of networks that others read count for those.
     pub(crate) fn work(
         &mut self,
         knowledge: &KnowledgeBase,
@@ -42,8 +45,14 @@ impl Model {
     ) -> (Vec<u128>, f64) {
         let mut bytes = Vec::with_capacity(requests.len());
         let mut rows = vec![0_usize; self.units.len()];
+        let mut computed = 0;
         for (at, request) in requests.iter().enumerate() {
             let mut taken = 0;
+            if let Some((closed, feed)) = self.closed_feeds[at] {
+                let (bytes, numbers) = self.closed[closed].work(feed, request.rows());
+                taken += bytes;
+                computed += numbers;
+            }
             let mut open: Vec<(usize, usize, usize)> = (self.feeds[at].iter())
                 .map(|&(unit, feed)| (unit, feed, request.rows()))
                 .collect();
@@ -65,9 +74,12 @@ impl Model {
             bytes.push(taken);
         }
         let seconds = match timed {
-            true => (self.units.iter().zip(&rows))
-                .map(|(unit, &rows)| seconds(unit.network.spec(), rows))
-                .sum(),
+            true => {
+                let units = self.units.iter().zip(&rows);
+                let networks = units.map(|(unit, &rows)| seconds(unit.network.spec(), rows));
+                let threads = rayon::current_num_threads().max(1);
+                networks.sum::<f64>() + computed as f64 * SECONDS_PER_NUMBER / threads as f64
+            }
             false => 0.0,
         };
         (bytes, seconds)
