@@ -142,8 +142,9 @@ class Call:
         self.dtypes = {name: rng.choice(["float32", "float64"]) for name in self.values}
         self.values = {name: np.asarray(v, self.dtypes[name]) for name, v in self.values.items()}
 
-    def double(self, tensors=False):
-        names = self.kind.used
+    def double(self):
+        # A callable without parameters that is asked about no rows gives no values.
+        names = self.kind.used - ({"d"} if self.kind.network and not self.asked else set())
         return self.kind.dtype == "float64" or any(self.dtypes[name] == "float64" for name in names) or not names
 
     def coming(self):
@@ -173,7 +174,10 @@ class Call:
         everywhere = {tuple(map(int, row)) for row in self.rows["u"]}  # guards see all rows
         log = kind.semantics == "logltn"
 
+        self.asked = False  # about d
+
         def degree(name, at):
+            self.asked |= name == "d"
             z = float(values[name][at] if at else values[name])
             if name == "d" and kind.d == "truth":
                 return (math.log(z + 1e-7), math.log(1 - z + 1e-7)) if log else (z, 1 - z)

@@ -164,3 +164,16 @@ def test_signals_while_computing():
             other.join()
     finally:
         signal.signal(signal.SIGALRM, before)
+
+
+def test_a_double_network_that_is_asked_about_nobody():
+    theory = "sort A  table s(x: A)  predicate P(A)  predicate Q()  axiom a: forall (x) in s. P(x)  axiom b: Q()"
+    network = torch.nn.Linear(2, 1).double()
+    q = torch.tensor(0.3)
+    for given in (network, lambda x: network(x)[:, 0]):
+        kb = logltn.torch.KnowledgeBase(theory, streamed=["s"], sorts={"A": torch.rand(5, 2).double()}, predicates={"P": logltn.torch.sigmoid(given)})
+        loss = kb.loss(Q=q, tables={"s": {"x": []}})
+        assert loss.dtype is torch.float64
+        loss.backward()  # an empty batch in a loop
+        right = kb.loss(Q=q.double(), P=torch.zeros(5).double(), tables={"s": {"x": []}})
+        assert abs(float(loss - right)) < 1e-14

@@ -283,9 +283,10 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
         else:
             loss = self._anywhere(Loss, DeviceLoss, tensors, call, dtype, device, check)
         self._look(call, tensors)
-        if type(call.coming) is Answered and torch.is_grad_enabled() and not loss.requires_grad and not call.which:
-            # An empty batch asks nothing; `backward` in a loop has nothing to do then, and no reason to fail.
-            loss.requires_grad_()
+        if type(call.coming) is Answered and torch.is_grad_enabled() and not loss.requires_grad:
+            # An empty batch asks networks nothing; `backward` in a loop has nothing to do then, and no reason to fail.
+            if not any(kind == 2 and tensor.numel() for (_, kind), tensor in zip(call.which, tensors)):
+                loss.requires_grad_()
         return loss
 
     def _look(self, call: Call, tensors: list[torch.Tensor]) -> None:

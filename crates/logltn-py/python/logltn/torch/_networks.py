@@ -211,13 +211,19 @@ class Run:
     def values(self, given: set[int]) -> tuple[list[tuple[int, int]], list[torch.Tensor]]:
         """The numbers of all requests but those of predicates that are given."""
         asked: list[tuple[int, Any]] = []
+        which: list[tuple[int, int]] = []
+        tensors: list[torch.Tensor] = []
         for place, request in enumerate(self.requests):
             name = self.owner._names[request[0]]
             # The engine says what has no values.
+            if request[0] in given or name not in self.owner.predicates:
+                continue
             # Whoever learns together with other processes runs them for no rows too: gradients are waited for.
-            runs = len(request[2]) or self.owner._group is not None
-            if runs and request[0] not in given and name in self.owner.predicates:
+            if len(request[2]) or self.owner._group is not None:
                 asked.append((place, request))
+            elif (nothing := self._of_no_rows(name)) is not None:
+                which.append((place, 2))
+                tensors.append(nothing)
         asked, shared = merged(asked)
         self._apply_functions(asked)
         groups: dict[Any, list[tuple[int, Any, list[Any]]]] = {}
@@ -225,7 +231,6 @@ class Run:
             arguments = self._arguments(request[1], request[2], place)
             network = self.owner.predicates.part(self.owner._names[request[0]])
             groups.setdefault((id(network), *map(like, arguments)), []).append((place, request, arguments))
-        which, tensors = [], []
         for group in groups.values():
             counts = [len(request[2]) for _, request, _ in group]
             joined = [join(list(parts)) for parts in zip(*(arguments for _, _, arguments in group))]
@@ -238,6 +243,15 @@ class Run:
                     which.append((own, 2))
                     tensors.append(part if among is None else gather(part, torch.from_numpy(among)))
         return which, tensors
+
+    def _of_no_rows(self, name: str) -> torch.Tensor | None:
+        """What a network says of no rows, in the precision of its parameters. It is not run: some cannot bear that."""
+        classes = self.classes[name]
+        for part in enclosed(self.owner.predicates.part(name)):
+            for parameter in part.parameters() if isinstance(part, nn.Module) else [part]:
+                if parameter.is_floating_point() and (classes is None or classes >= 0):
+                    return parameter.new_empty((0,) if classes is None else (0, classes))
+        return None
 
     def _known(self, name: str, out: torch.Tensor, arguments: list[Any]) -> None:
         """Warns, when a callable runs for the first time, of parameters behind it that the knowledge base does not have."""
