@@ -274,6 +274,28 @@ fn training_takes_what_check_says() {
             "a long `any`",
             learnable("sort S = 0..49999\npredicate w(S)\naxiom a: any x: S. w(x)"),
         ),
+        (
+            "a guard of arithmetic, and two literals of one predicate",
+            learnable(
+                "sort S = 0..700\npredicate w(S, S)\n\
+                 axiom a: forall x, y: S where x < y. w(x, y) -> not w(y, x)",
+            ),
+        ),
+        (
+            "a softmax over all individuals",
+            Folder::new(&[
+                (
+                    "t.ltn",
+                    b"sort E = 0..1999\npredicate w(E, E)\n\
+                      axiom a: forall x, y: E where y = x + 1. w(x, y)\n",
+                ),
+                (
+                    "m.toml",
+                    b"theory = 't.ltn'\nsorts.E.learnable = 8\ntrain.steps = 2\n\
+                      predicates.w = { args = ['x', 'y'], closed_form = { softmax = 'sum(x * y)' } }\n",
+                ),
+            ]),
+        ),
     ];
     for (what, folder) in cases {
         let check = measured(&folder, &["check", "m.toml", "--json"]);
@@ -291,5 +313,37 @@ fn training_takes_what_check_says() {
         // Nor is it a wild guess.
         let times = estimate / train.bytes as f64;
         assert!(times <= 3.0, "{what}: {} and not {estimate}", train.bytes);
+    }
+}
+
+/// Whatever may be taken: a training is refused before it begins, or it ends well.
+#[test]
+fn a_training_that_has_weights_ends_well() {
+    let mut axioms = "sort S = 0..99\npredicate w(S)\n".to_string();
+    for i in 0..2000 {
+        let (a, b, c) = (i % 100, i * 7 % 100, i * 13 % 100);
+        let _ = writeln!(axioms, "axiom a{i}: w({a}) and not w({b}) -> w({c})");
+    }
+    let pairs = "sort S = 0..300\npredicate w(S, S)\n\
+                 axiom a: forall x, y: S where x < y. w(x, y) -> not w(y, x)";
+    for theory in [&axioms, pairs] {
+        let folder = learnable(theory);
+        let check = folder.run(&["check", "m.toml", "--json"]).json();
+        let estimate = check["step"]["memory_bytes"].as_f64().expect("a number");
+        let mut ends = [0; 3];
+        for percent in [10, 25, 35, 45, 55, 65, 75, 85, 100, 120] {
+            let memory = format!("{}", estimate as u64 * percent / 100);
+            let (out, flags) = (format!("run{percent}"), ["--threads", "1"]);
+            let run = ["train", "m.toml", "--out", &out, "--memory", &memory];
+            let run = folder.run(&[&run[..], &flags].concat());
+            let has_weights = folder.has(&format!("{out}/weights.safetensors"));
+            assert_eq!(has_weights, run.status == 0, "{percent} %: {run}");
+            if has_weights {
+                let info = folder.read(&format!("{out}/run.json"));
+                assert!(info.contains("\"finished\""), "{percent} %: {info}");
+            }
+            ends[run.status as usize] += 1;
+        }
+        assert!(ends[0] > 1 && ends[2] > 0, "{ends:?}");
     }
 }

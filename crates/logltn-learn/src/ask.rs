@@ -1,6 +1,6 @@
 //! Questions to a theory: what is true, of whom, and what breaks a rule.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use logltn::theory::{ColumnSort, DefinitionId};
 use logltn::{
@@ -297,8 +297,38 @@ impl Session {
         top: usize,
     ) -> Result<Explained, Diagnostics> {
         let data = self.data_now()?;
+        self.explain_of(&data, axiom, parameters, top)
+    }
+
+    /// The same of the first so many axioms of the theory, whatever there are besides; a family is one.
+    ///
+    /// # Errors
+    /// If something is wrong with what they are about.
+    pub fn explain_first(
+        &mut self,
+        axioms: usize,
+        parameters: &Parameters,
+        top: usize,
+    ) -> Result<Explained, Diagnostics> {
+        let mut data = self.data_now()?;
+        let all = &data.theory().axioms;
+        if all.len() > axioms {
+            let first: BTreeSet<&str> = all[..axioms].iter().map(|a| a.name.as_str()).collect();
+            let is_law = |name: &str| self.training.semantics.exact && data.has_laws_of(name);
+            data = data.with_axioms(|a| first.contains(a.name.as_str()) || is_law(&a.name));
+        }
+        self.explain_of(&data, None, parameters, top)
+    }
+
+    fn explain_of(
+        &mut self,
+        data: &Data,
+        axiom: Option<&str>,
+        parameters: &Parameters,
+        top: usize,
+    ) -> Result<Explained, Diagnostics> {
         let outputs = self.knowledge.outputs.clone();
-        let ask = self.ask(&data, &outputs, parameters, top);
+        let ask = self.ask(data, &outputs, parameters, top);
         // A family may have a hundred thousand members.
         let axioms = self.axioms.iter();
         let now: BTreeMap<String, AxiomParameters> =

@@ -26,6 +26,11 @@ static PEAK: AtomicU64 = AtomicU64::new(0);
 /// What is being done, for the message if memory ends in the middle of it.
 static DOING: Mutex<String> = Mutex::new(String::new());
 
+/// What is done and said if memory ends in the middle of something that can be left out.
+static LEFT_OUT: Mutex<Option<LeftOut>> = Mutex::new(None);
+
+type LeftOut = (Box<dyn FnMut() + Send>, String);
+
 /// Where nothing is known about the machine.
 const UNKNOWN_MACHINE: u64 = 8 << 30;
 
@@ -76,6 +81,29 @@ pub fn ask(bytes: u128) -> Result<(), TooMuch> {
 /// Sets what is being done, for the message if memory runs out.
 pub fn doing(what: impl Into<String>) {
     *DOING.lock().unwrap_or_else(PoisonError::into_inner) = what.into();
+}
+
+/// While this lives, what is done can be left out: where the [limit] is met, the program does something else instead and ends
+/// well, with a warning and these words.
+#[must_use]
+pub struct CanBeLeftOut(());
+
+impl CanBeLeftOut {
+    /// What is done instead should be little.
+    pub fn new(words: impl Into<String>, instead: impl FnMut() + Send + 'static) -> CanBeLeftOut {
+        let new: LeftOut = (Box::new(instead), words.into());
+        *LEFT_OUT.lock().unwrap_or_else(PoisonError::into_inner) = Some(new);
+        CanBeLeftOut(())
+    }
+}
+
+impl Drop for CanBeLeftOut {
+    fn drop(&mut self) {
+        let mut left_out = LEFT_OUT.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = left_out.take();
+        drop(left_out); // nothing is freed while it is held
+        drop(old);
+    }
 }
 
 /// A request for more memory than allowed.
@@ -199,6 +227,11 @@ fn control_groups(groups: &str) -> impl Iterator<Item = String> {
     })
 }
 
+/// What the system's allocator takes for so many bytes, its own notes included: blocks of 16 bytes, at least two.
+fn block(bytes: usize) -> u64 {
+    ((bytes as u64 + 23) & !15).max(32)
+}
+
 /// An allocator that counts what it gives out, and ends the program with a message and status 2 rather than give out more
 /// than [`limit`], or where the system has no more. Code that asks first never reaches it; this is for code that did not.
 ///
@@ -207,8 +240,8 @@ fn control_groups(groups: &str) -> impl Iterator<Item = String> {
 pub struct Counting<const ENDS: bool = true>;
 
 impl<const ENDS: bool> Counting<ENDS> {
-    fn take(&self, bytes: usize) {
-        let used = USED.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
+    fn take(&self, bytes: u64) {
+        let used = USED.fetch_add(bytes, Ordering::Relaxed) + bytes;
         if used > PEAK.load(Ordering::Relaxed) {
             PEAK.fetch_max(used, Ordering::Relaxed);
         }
@@ -226,35 +259,36 @@ impl<const ENDS: bool> Counting<ENDS> {
         pointer
     }
 
-    fn give_back(&self, bytes: usize) {
-        USED.fetch_sub(bytes as u64, Ordering::Relaxed);
+    fn give_back(&self, bytes: u64) {
+        USED.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
 // SAFETY: everything is left to the system's allocator; counting touches atomics only.
 unsafe impl<const ENDS: bool> GlobalAlloc for Counting<ENDS> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        self.take(layout.size());
+        self.take(block(layout.size()));
         // SAFETY: as the caller promises.
         self.given(unsafe { System.alloc(layout) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        self.take(layout.size());
+        self.take(block(layout.size()));
         // SAFETY: as the caller promises.
         self.given(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        self.give_back(layout.size());
+        self.give_back(block(layout.size()));
         // SAFETY: as the caller promises.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        match size.checked_sub(layout.size()) {
+        let (before, now) = (block(layout.size()), block(size));
+        match now.checked_sub(before) {
             Some(more) => self.take(more),
-            None => self.give_back(layout.size() - size),
+            None => self.give_back(before - now),
         }
         // SAFETY: as the caller promises.
         self.given(unsafe { System.realloc(pointer, layout, size) }, size)
@@ -262,11 +296,11 @@ unsafe impl<const ENDS: bool> GlobalAlloc for Counting<ENDS> {
 }
 
 #[cold]
-fn too_much(bytes: usize) {
+fn too_much(bytes: u64) {
     let limit = LIMIT.load(Ordering::Relaxed);
     end(
         format_args!("memory is at its limit of {}", Shown(limit.into())),
-        bytes,
+        bytes.into(),
         allow_more(),
     );
 }
@@ -279,13 +313,13 @@ fn none_left(bytes: usize) {
             "the system has no more memory than the {} in use",
             Shown(used.into())
         ),
-        bytes,
+        bytes as u128,
         "`ulimit -v` may limit the program, or other programs use the rest",
     );
 }
 
 /// Ends the program, with a message that takes no memory.
-fn end(what: fmt::Arguments<'_>, bytes: usize, help: &str) {
+fn end(what: fmt::Arguments<'_>, bytes: u128, help: &str) {
     static ENDING: AtomicBool = AtomicBool::new(false);
     thread_local!(static HERE: Cell<bool> = const { Cell::new(false) });
     if ENDING.swap(true, Ordering::Relaxed) {
@@ -298,7 +332,12 @@ fn end(what: fmt::Arguments<'_>, bytes: usize, help: &str) {
     HERE.with(|here| here.set(true));
     let mut text = [0_u8; 1024];
     let mut rest = &mut text[..];
-    let _ = write!(rest, "error: {what}");
+    let mut left_out = LEFT_OUT.try_lock().ok().and_then(|mut it| it.take());
+    if let Some((instead, _)) = &mut left_out {
+        instead();
+    }
+    let kind = left_out.as_ref().map_or("error", |_| "warning");
+    let _ = write!(rest, "{kind}: {what}");
     if let Ok(doing) = DOING.try_lock()
         && !doing.is_empty()
     {
@@ -307,14 +346,14 @@ fn end(what: fmt::Arguments<'_>, bytes: usize, help: &str) {
         let mut most = most.filter(|at| doing.is_char_boundary(*at));
         let _ = write!(rest, " while {}", &doing[..most.next().unwrap_or(0)]);
     }
-    let _ = write!(
-        rest,
-        ": {} more were requested\n  help: {help}\n",
-        Shown(bytes as u128)
-    );
+    let _ = writeln!(rest, ": {} more were requested", Shown(bytes));
+    if let Some((_, words)) = &left_out {
+        let _ = writeln!(rest, "  note: {words}");
+    }
+    let _ = writeln!(rest, "  help: {help}");
     let length = 1024 - rest.len();
     let _ = std::io::stderr().write_all(&text[..length]);
-    std::process::exit(2);
+    std::process::exit(if left_out.is_some() { 0 } else { 2 });
 }
 
 #[cfg(test)]

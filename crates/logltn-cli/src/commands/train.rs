@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use logltn::{Code, Diagnostic, Diagnostics, Semantics};
+use logltn::{Code, Diagnostic, Diagnostics, Semantics, memory};
 use logltn_dashboard::networks;
 use logltn_learn::{Apart, Begun};
 use logltn_report::{Shades, from_run_directory, pca_2d, scatter_png, shades_png};
@@ -408,8 +408,6 @@ fn finish(
     metrics: &[(String, f64)],
 ) -> Result<String, Diagnostics> {
     all_of_it(trainer);
-    let pictures = draw(trainer, directory)?;
-    let page = report(trainer, directory)?;
     let mut text = String::new();
     if let Some(last) = last {
         text += &ended(trainer, directory, last)?;
@@ -421,6 +419,14 @@ fn finish(
             .collect();
         text += &table(&[Align::Left, Align::Right], &rows);
     }
+    let told = text.clone();
+    let words = "the run is finished, with its weights; pictures and report are left out (`--resume` makes them up)";
+    let without = memory::CanBeLeftOut::new(words, move || {
+        let _ = console::print(&told);
+    });
+    let pictures = draw(trainer, directory)?;
+    let page = report(trainer, directory)?;
+    drop(without);
     text.push('\n');
     let mut paths: Vec<(&str, &Path)> = pictures.iter().map(|p| ("picture", p.as_path())).collect();
     paths.push(("report", &page));

@@ -15,7 +15,7 @@ pub fn violated(trainer: &mut Trainer) -> Vec<Violated> {
         return Vec::new();
     }
     let parameters = trainer.project().manifest.schedule.last(true);
-    let Ok(explained) = trainer.explain(None, &parameters, SHOWN) else {
+    let Ok(explained) = trainer.explain_first(MOST_AXIOMS, &parameters, SHOWN) else {
         return Vec::new();
     };
     let (knowledge, semantics) = (trainer.knowledge().clone(), *trainer.semantics());

@@ -93,7 +93,7 @@ impl Session {
     }
 
     /// The most memory that training takes: the most that was taken so far, or what there is now and what comes with
-    /// the first step, with a checkpoint, or when all is done and looked at again in double precision.
+    /// the first step, with a checkpoint, or when all is done and looked at again in double precision, if there is room for that.
     fn memory_bytes(&mut self, networks: u128) -> u128 {
         if memory::used() == 0 {
             return 0;
@@ -105,7 +105,11 @@ impl Session {
             Some(_) => BYTES_IN_CHECKPOINT + BYTES_OF_BEST,
         };
         let checkpoint = (bytes * learnt) as u128;
-        let later = networks + checkpoint.max(self.looking_bytes());
+        let looking = match self.has_room_for_whole() {
+            true => self.looking_bytes(),
+            false => 0,
+        };
+        let later = networks + checkpoint.max(looking);
         u128::from(memory::peak()).max(u128::from(memory::used()) + later) + BYTES_OF_PROGRAM
     }
 

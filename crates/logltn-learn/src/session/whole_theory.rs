@@ -14,6 +14,9 @@ const BYTES_PER_PART: u128 = 1400;
 const BYTES_PER_AXIOM: u128 = 2500;
 const BYTES_PER_ANSWER: u128 = 90;
 
+/// Lists that grow are counted with what they keep in reserve, up to as much again.
+const COUNTED: u128 = 2;
+
 /// More groundings than these are visited on request, not at the end of every training.
 const MOST_GROUNDINGS: u128 = 10_000_000;
 
@@ -52,7 +55,8 @@ impl Session {
     /// Whether there are not too many groundings to look at all of them at the end of a training, and memory for a plan of
     /// its own.
     pub fn has_room_for_whole(&self) -> bool {
-        self.whole_groundings() <= MOST_GROUNDINGS && memory::ask(self.looking_bytes()).is_ok()
+        self.whole_groundings() <= MOST_GROUNDINGS
+            && memory::ask(COUNTED * self.looking_bytes()).is_ok()
     }
 
     /// What looking at the whole theory takes, in double precision and with all rows: lists again, parts of formulas, axioms,

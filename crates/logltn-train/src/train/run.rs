@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime};
 
-use logltn::{Code, Diagnostic, Diagnostics, Parameters};
+use logltn::{Code, Diagnostic, Diagnostics, Parameters, memory};
 use logltn_learn::State;
 
 use super::{Trainer, data_files, unchanged};
 use crate::run_directory::{
     AxiomInfo, KeptInfo, MetricsLog, RuleInfo, RunDirectory, RunInfo, RunStatus, StartInfo,
-    StepRecord, WholeInfo, WholeTruth, utc_time,
+    StepRecord, WholeInfo, WholeTruth, utc_time, write_atomically,
 };
 use crate::tensorboard::EventWriter;
 
@@ -114,21 +114,12 @@ pub fn run(
         if let Some(weights) = directory.weights()? {
             trainer.restore_weights(&weights)?;
         }
-        if let Some(whole) = &mut info.whole {
-            match unless_interrupted(stop, || note_the_end(trainer, whole, watch))? {
-                Some(()) => {}
-                None => {
-                    let done = trainer.done();
-                    return Ok(Outcome::Interrupted { done });
-                }
-            }
-        }
-        count_left_out(trainer, directory, &mut info)?;
-        info.status = RunStatus::Finished;
-        info.kept = kept(trainer, directory)?;
-        info.reason = why_finished(trainer, nothing_moved.as_deref(), info.kept.as_ref());
         info.steps = checkpoint.map(|_| trainer.done()).or(info.steps);
-        info.updated = utc_time(SystemTime::now());
+        note_finished(trainer, directory, &mut info, nothing_moved.as_deref())?;
+        if !note_the_end(trainer, directory, &mut info, stop, watch)? {
+            let done = trainer.done();
+            return Ok(Outcome::Interrupted { done });
+        }
         directory.write_info(&info)?;
         return Ok(Outcome::AlreadyFinished { nothing_moved });
     }
@@ -177,30 +168,21 @@ pub fn run(
         events: events.as_mut(),
     };
     let mut result = steps(trainer, to, unmeasured, stop, watch);
-    if matches!(result, Ok(Outcome::Finished { .. }))
-        && let Some(whole) = &mut info.whole
-    {
-        match unless_interrupted(stop, || note_the_end(trainer, whole, watch))? {
-            Some(()) => {}
-            // Its weights are there, but its end is not noted: resuming does that.
-            None => {
-                let done = trainer.done();
-                result = Ok(Outcome::Interrupted { done });
-            }
-        }
-    }
     info.updated = utc_time(SystemTime::now());
     info.steps = Some(trainer.done());
+    if let Ok(Outcome::Finished { nothing_moved, .. }) = &result {
+        note_finished(trainer, directory, &mut info, nothing_moved.as_deref())?;
+        if !note_the_end(trainer, directory, &mut info, stop, watch)? {
+            // Its weights are there, but its end is not noted: resuming does that.
+            (info.kept, info.reason) = (None, String::new());
+            let done = trainer.done();
+            result = Ok(Outcome::Interrupted { done });
+        }
+        info.updated = utc_time(SystemTime::now());
+    }
     match &result {
         Ok(Outcome::Interrupted { .. }) => info.status = RunStatus::Interrupted,
-        Ok(
-            Outcome::Finished { nothing_moved, .. } | Outcome::AlreadyFinished { nothing_moved },
-        ) => {
-            info.status = RunStatus::Finished;
-            info.kept = kept(trainer, directory)?;
-            info.reason = why_finished(trainer, nothing_moved.as_deref(), info.kept.as_ref());
-            count_left_out(trainer, directory, &mut info)?;
-        }
+        Ok(_) => {}
         Err(errors) => {
             info.status = RunStatus::Failed;
             info.reason = reason(errors.iter().next());
@@ -211,6 +193,20 @@ pub fn run(
     let outcome = result?;
     written?;
     Ok(outcome)
+}
+
+/// Notes that a run is finished.
+fn note_finished(
+    trainer: &Trainer,
+    directory: &RunDirectory,
+    info: &mut RunInfo,
+    nothing_moved: Option<&Diagnostic>,
+) -> Result<(), Diagnostics> {
+    info.status = RunStatus::Finished;
+    info.kept = kept(trainer, directory)?;
+    info.reason = why_finished(trainer, nothing_moved, info.kept.as_ref());
+    info.updated = utc_time(SystemTime::now());
+    count_left_out(trainer, directory, info)
 }
 
 /// How many `exists` all steps have left out, those before an interruption too.
@@ -281,11 +277,28 @@ fn whole_truth(
 }
 
 /// Notes the whole theory with the last weights and how well its rules are kept, where that can be told, and says which
-/// are not.
-///
-/// # Errors
-/// If it was interrupted.
+/// are not. Whether it did: it may be interrupted. Where memory ends before, the run is finished without.
 fn note_the_end(
+    trainer: &mut Trainer,
+    directory: &RunDirectory,
+    info: &mut RunInfo,
+    stop: &AtomicBool,
+    watch: &mut dyn Watch,
+) -> Result<bool, Diagnostics> {
+    let (path, text) = (directory.file("run.json"), info.to_json());
+    let words =
+        "the weights are written; what the whole theory says, pictures and report are left out";
+    let _without = memory::CanBeLeftOut::new(words, move || {
+        let _ = write_atomically(&path, text.as_bytes());
+    });
+    let Some(whole) = &mut info.whole else {
+        return Ok(true);
+    };
+    let noted = unless_interrupted(stop, || look_at_the_end(trainer, whole, watch))?;
+    Ok(noted.is_some())
+}
+
+fn look_at_the_end(
     trainer: &mut Trainer,
     whole: &mut WholeInfo,
     watch: &mut dyn Watch,

@@ -263,9 +263,20 @@ impl Data {
 
     /// The same data for a part of the axioms: a phase of training.
     pub fn with_axioms(&self, keep: impl Fn(&Axiom) -> bool) -> Data {
-        let mut theory = Theory::clone(&self.theory);
-        theory.axioms.retain(|axiom| keep(axiom));
-        self.with_theory(Arc::new(theory))
+        // All others, of which there may be very many, are not copied.
+        let own = &self.theory;
+        self.with_theory(Arc::new(Theory {
+            source: own.source.clone(),
+            sorts: own.sorts.clone(),
+            tables: own.tables.clone(),
+            predicates: own.predicates.clone(),
+            functions: own.functions.clone(),
+            constants: own.constants.clone(),
+            params: own.params.clone(),
+            definitions: own.definitions.clone(),
+            axioms: own.axioms.iter().filter(|a| keep(a)).cloned().collect(),
+            products: own.products.clone(),
+        }))
     }
 
     /// The same data for a theory that has other axioms.

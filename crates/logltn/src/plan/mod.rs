@@ -445,10 +445,14 @@ impl Plan {
 
     /// About how many numbers predicates are asked for, whatever steps see of them.
     pub fn answers(&self) -> u128 {
-        let groundings = self.axioms.iter().map(|axiom| axiom.groundings);
-        let groundings = groundings.fold(0, u128::saturating_add);
+        // Each part of a formula may ask for one in each grounding.
+        let parts = self.programs.iter().map(|p| p.nodes.len() as u128);
+        let axioms = self.axioms.iter().zip(parts);
+        let asked = axioms
+            .map(|(axiom, parts)| axiom.groundings.saturating_mul(parts))
+            .fold(0, u128::saturating_add);
         (self.requests.iter())
-            .map(|request| u128::from(request.grid()).min(groundings) * request.width as u128)
+            .map(|request| u128::from(request.grid()).min(asked) * request.width as u128)
             .fold(0, u128::saturating_add)
     }
 
