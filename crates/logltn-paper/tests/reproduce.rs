@@ -406,15 +406,15 @@ fn pascal_part_refuses_what_it_cannot_use() {
 
     std::fs::remove_file(data.join("test/box_features.hdf5")).expect("removed");
     for name in ["trainval_boxes.csv.gz", "test_boxes.csv.gz"] {
-        std::fs::write(data.join(name), b"not packed").expect("written");
+        std::fs::write(data.join(name), b"\x1f\x8bnot packed").expect("written");
     }
     let message = refused(Task::PascalPart, &options);
     assert!(
-        message.contains("trainval_boxes.csv.gz: cannot be unpacked"),
+        message.contains("trainval_boxes.csv.gz: the gzip file is"),
         "{message}"
     );
     assert!(
-        message.contains("test_boxes.csv.gz: cannot be unpacked"),
+        message.contains("test_boxes.csv.gz: the gzip file is"),
         "{message}"
     );
 }

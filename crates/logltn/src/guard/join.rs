@@ -403,10 +403,8 @@ impl<'a> Join<'a> {
                     }
                 }
             }
-            Step::Check(guard) => {
-                if scope.holds(guard, env)? {
-                    return self.step(at + 1, env, row, visit);
-                }
+            Step::Check(guard) if scope.holds(guard, env)? => {
+                return self.step(at + 1, env, row, visit);
             }
             _ => {}
         }
