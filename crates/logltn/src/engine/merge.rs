@@ -100,7 +100,8 @@ pub(super) fn add_up<T: Real>(
         let own = || value(shared, part, total);
         axiom.truth += joint.get(i).map_or_else(own, |joint| joint.value);
         let empty = matches!(total, Partial::State(state) if state.count == 0.0)
-            && !root_is_forall(shared, part);
+            && !root_is_forall(shared, part)
+            && !shared.plan.programs[part.program].nodes[part.root.node].uncounted;
         axiom.empty_exists += empties[i] + u64::from(empty);
     }
 }
