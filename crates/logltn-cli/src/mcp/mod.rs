@@ -26,7 +26,7 @@ pub fn serve(limit: Duration) -> io::Result<()> {
             Ok(Value::Array(batch)) if !batch.is_empty() => {
                 let answers = batch.iter().filter_map(|message| answer(message, limit));
                 let answers: Vec<Value> = answers.collect();
-                (!answers.is_empty()).then(|| Value::Array(answers))
+                (!answers.is_empty()).then_some(Value::Array(answers))
             }
             Ok(message) => answer(&message, limit),
             Err(_) if line.iter().all(u8::is_ascii_whitespace) => None,
