@@ -402,6 +402,7 @@ impl Active {
                     }
                     let mut blocks = Blocks::for_collecting(exec);
                     let mut found = std::mem::take(&mut self.numbering[request].codes);
+                    let mut longest = 1 << 20;
                     blocks.visit(self, plan, program, exec, level, None, &mut |block| {
                         let codes = block.wide_array(resolve.wide);
                         match applied {
@@ -410,10 +411,12 @@ impl Active {
                             }
                             None => found.extend_from_slice(codes),
                         }
-                        // Many bindings ask for the same few rows: do not let the list grow with them.
-                        if found.len() > 1 << 20 {
+                        // Many bindings ask for the same few rows: do not let the list grow with them. Where they ask
+                        // for many, sorting after every block would take the square of these.
+                        if found.len() > longest {
                             found.sort_unstable();
                             found.dedup();
+                            longest = longest.max(2 * found.len());
                         }
                     });
                     self.numbering[request].codes = found;
