@@ -168,7 +168,7 @@ struct AtRows {
     among: Option<Vec<Vec<usize>>>,
 }
 
-/// A request's predicate, and where its rows is in arrays.
+/// A request's predicate, and where its rows are in arrays.
 pub type Places = (
     usize,
     Option<Vec<usize>>,
@@ -480,7 +480,7 @@ impl<T: Real> State<T> {
         self.version = VERSIONS.fetch_add(1, Ordering::Relaxed) + 1;
     }
 
-    /// By request: its predicate, and where its rows is in an array with an axis for each argument, in one of the
+    /// By request: its predicate, and where its rows are in an array with an axis for each argument, in one of the
     /// rows that are asked for, and among those that networks are asked about; none if they are just its rows.
     pub fn places(&self) -> Vec<Places> {
         let requests = self.engine.requests().iter().enumerate();

@@ -18,7 +18,7 @@ use crate::knowledge_base::{About, KeptPlan, KnowledgeBase, Precision, target};
 /// The name of an array's elements' type, and the array.
 pub type ExportedBytes<'py> = (&'static str, Bound<'py, PyBytes>);
 
-/// By request: its predicate, and where its rows is in an array with an axis for each argument, in one of the rows that are
+/// By request: its predicate, and where its rows are in an array with an axis for each argument, in one of the rows that are
 /// asked for, and among those that networks were asked about, as `int64`.
 type PlacesBytes<'py> = (
     usize,
