@@ -55,7 +55,17 @@ fn an_ensemble_disagrees_where_the_axioms_leave_room() {
         csv.starts_with("a1,prediction,truth,disagreement\n"),
         "{csv}"
     );
-    // Each member has learnt one of the maps.
+    // Each member has learnt one of the maps, which is also said of all of them at once.
+    let after = folder.json(&["identify", "m.toml", "--after", "run"]);
+    let each = after["after"]["members"].as_array().expect("members");
+    assert_eq!(each.len(), 3, "{after}");
+    assert!(each.iter().all(|m| m["allowed"] == true), "{after}");
+    let text = (folder.ok(&["identify", "m.toml", "--after", "run"])).stdout;
+    assert!(
+        text.contains("member 3 has learnt one of these") || text.contains("member 3 predicts"),
+        "{text}"
+    );
+    assert!(!text.contains("breaks axioms"), "{text}");
     for member in ["run/1", "run/2", "run/3"] {
         let after = folder.json(&["identify", "m.toml", "--after", member]);
         assert_eq!(after["after"]["allowed"], true, "{after}");

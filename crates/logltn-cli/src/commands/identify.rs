@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use logltn::{Diagnostics, Identified, Individual, SupportKind};
 use logltn_train::project::{IdentifyOptions, Project};
-use logltn_train::train::{LearntMap, learnt_map};
+use logltn_train::train::{LearntMap, learnt_map, members};
 use serde_json::{Value, json};
 
 use crate::commands::load;
@@ -66,24 +66,23 @@ pub fn run(arguments: &Arguments) -> Outcome {
         Ok(identified) => identified,
         Err(errors) => return console::wrong_input(&errors, arguments.json),
     };
-    let after = match &arguments.after {
+    let after = arguments.after.as_deref();
+    let after = match after.map(|run| After::new(&arguments.manifest, run, &identified.predicate)) {
         None => None,
-        Some(run) => match learnt_map(&arguments.manifest, run, &identified.predicate) {
-            Ok(learnt) => Some(learnt),
-            Err(errors) => return console::wrong_input(&errors, arguments.json),
-        },
+        Some(Ok(after)) => Some(after),
+        Some(Err(errors)) => return console::wrong_input(&errors, arguments.json),
     };
     console::report(&found);
     if arguments.json {
         let mut document = document(&identified);
         if let Some(after) = &after {
-            document["after"] = after_document(&identified, after);
+            document["after"] = after.document(&identified);
         }
         return console::print_json(&document);
     }
     let mut text = human(&identified);
     if let Some(after) = &after {
-        text += &after_text(&identified, after);
+        text += &after.text(&identified);
     }
     console::print(&text)
 }
@@ -193,6 +192,53 @@ fn human(found: &Identified) -> String {
     text
 }
 
+/// What a run, or an ensemble together, has learnt.
+struct After {
+    learnt: LearntMap,
+    /// Of an ensemble: what each has learnt. Their mean mixes maps, and is then none that the axioms allow.
+    members: Vec<LearntMap>,
+}
+
+impl After {
+    fn new(manifest: &Path, run: &Path, predicate: &str) -> Result<After, Diagnostics> {
+        let learnt = learnt_map(manifest, run, predicate)?;
+        let folders = members(run)?;
+        let each = folders.iter().filter(|folder| folder.as_path() != run);
+        let members = each.map(|folder| learnt_map(manifest, folder, predicate));
+        Ok(After {
+            learnt,
+            members: members.collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn document(&self, found: &Identified) -> Value {
+        let mut document = after_document(found, &self.learnt);
+        if !self.members.is_empty() {
+            let members = self.members.iter().map(|m| after_document(found, m));
+            document["members"] = members.collect();
+        }
+        document
+    }
+
+    fn text(&self, found: &Identified) -> String {
+        if self.members.is_empty() {
+            return format!("\nthe run {}\n", after_text(found, &self.learnt));
+        }
+        let mut text = "\n".to_string();
+        for (at, member) in self.members.iter().enumerate() {
+            text += &format!("member {} {}\n", at + 1, after_text(found, member));
+        }
+        let same = |m: &LearntMap| m.map == self.members[0].map;
+        text += match self.members.iter().all(same) {
+            true => "all members mostly say the same\n",
+            false => {
+                "the members do not say the same, and their mean need not be any of the maps\n"
+            }
+        };
+        text
+    }
+}
+
 fn after_document(found: &Identified, after: &LearntMap) -> Value {
     let of = |c: &Option<u32>| c.map_or(Value::Null, |c| class(&found.classes[c as usize]));
     let entries = found.classes.iter().map(ToString::to_string);
@@ -204,6 +250,7 @@ fn after_document(found: &Identified, after: &LearntMap) -> Value {
     })
 }
 
+/// What one run has learnt, after its name.
 fn after_text(found: &Identified, after: &LearntMap) -> String {
     let moved = after.map.iter().enumerate().filter_map(|(k, to)| {
         let to = to.filter(|to| *to as usize != k)? as usize;
@@ -212,15 +259,13 @@ fn after_text(found: &Identified, after: &LearntMap) -> String {
     let moved: Vec<String> = moved.collect();
     let share = percent(after.agreeing.into(), after.individuals.into());
     match (moved.is_empty(), found.allows(&after.map)) {
-        (true, _) => {
-            format!("\nthe run predicts every class correctly ({share} of all individuals)\n")
-        }
+        (true, _) => format!("predicts every class correctly ({share} of all individuals)"),
         (false, true) => format!(
-            "\nthe run has learnt one of these confusions: {} ({share} of all individuals are as this map says)\n",
+            "has learnt one of these confusions: {} ({share} of all individuals are as this map says)",
             moved.join(", ")
         ),
         (false, false) => format!(
-            "\nthe run mostly says {} ({share} of all individuals), which breaks axioms: this is not a shortcut, the run has not learnt enough\n",
+            "mostly says {} ({share} of all individuals), which breaks axioms: this is not a shortcut, the run has not learnt enough",
             moved.join(", ")
         ),
     }

@@ -56,7 +56,18 @@ impl Project {
         let labels = self.class_labels(predicate, out)?;
         let mut supports = Vec::new();
         for (axiom, path) in &options.supports {
-            supports.push(self.support(predicate, axiom, path)?);
+            let support = self.support(predicate, axiom, path)?;
+            if support.rows.is_empty() {
+                let what = format!(
+                    "{}: there are no rows, so axiom `{axiom}` requires nothing",
+                    support.name
+                );
+                out.push(
+                    Diagnostic::warning(Code::MissingData, what)
+                        .help("list the true classes that occur in it, a row for each combination"),
+                );
+            }
+            supports.push(support);
         }
         let given: Vec<bool> = self.numbers.iter().map(Option::is_some).collect();
         let known = |p: PredicateId, row: &[u32], class: u32| self.crisp(p, row, class);

@@ -12,7 +12,7 @@ use crate::theory::{
     ColumnSort, DefinitionId, Formula, FormulaKind, PredicateId, Term, TermKind, Theory,
 };
 
-/// Supports of axioms that do not exist.
+/// Supports of axioms that do not exist, or that have one already.
 pub(super) fn check_names(plan: &Plan, supports: &[Support]) -> Result<(), Diagnostics> {
     let mut found = Diagnostics::new();
     let theory = plan.data.theory();
@@ -30,6 +30,17 @@ pub(super) fn check_names(plan: &Plan, supports: &[Support]) -> Result<(), Diagn
         );
         let help = did_you_mean(&support.axiom, known.iter().copied());
         found.push(Diagnostic::error(Code::UnknownAxiom, what).maybe_help(help));
+    }
+    for (at, support) in supports.iter().enumerate() {
+        if let Some(first) = supports[..at].iter().find(|s| s.axiom == support.axiom) {
+            let what = format!(
+                "the true classes of axiom `{}` are listed twice: by {} and by {}",
+                support.axiom, first.name, support.name
+            );
+            found.push(
+                Diagnostic::error(Code::DuplicateName, what).help("put all rows in one list"),
+            );
+        }
     }
     found.into_result(()).map(|_| ())
 }
