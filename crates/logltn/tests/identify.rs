@@ -470,32 +470,33 @@ fn counts_of_random_axioms_are_those_of_brute_force() {
 
 #[test]
 fn so_they_are_with_eight_classes() {
-    let mut rng = Rng::new(5);
-    let case = random_case(&mut rng, 8, 1);
-    let bindings = bindings(&case);
-    let occurs: Vec<Vec<usize>> = (bindings.iter())
-        .map(|b| (0..8).filter(|a| b.truth[*a]).collect())
-        .collect();
-    let (mut maps, mut bijective) = (0_u64, 0_u64);
-    each_map(&case, &bindings, &occurs, &mut |map| {
-        maps += 1;
-        bijective += u64::from(map.iter().fold(0_u32, |all, c| all | 1 << c) == 255);
-    });
-    let known =
-        |p: PredicateId, row: &[u32], _: u32| (p.0 == 1).then(|| case.seen[row[0] as usize]);
-    let question = Identify {
-        known: &known,
-        given: &[false, true, false],
-        ..Identify::new(&case.data, &case.outputs, PredicateId(0))
-    };
-    let found = question.identify().expect("it can be counted");
-    assert_eq!(found.maps, maps.to_string(), "{}", case.text);
-    assert_eq!(
-        found.bijective,
-        Some(bijective.to_string()),
-        "{}",
-        case.text
-    );
+    // All 16,777,216 maps are tried, which takes a second or so.
+    for seed in 0..(number_of_cases() / 250).max(1) {
+        let mut rng = Rng::new(5 + seed);
+        let individuals = if seed % 2 == 0 { 1 } else { 2 };
+        let case = random_case(&mut rng, 8, individuals);
+        let bindings = bindings(&case);
+        let all = assignments(8, individuals);
+        let occurs: Vec<Vec<usize>> = (bindings.iter())
+            .map(|b| (0..all.len()).filter(|a| b.truth[*a]).collect())
+            .collect();
+        let (mut maps, mut bijective) = (0_u64, 0_u64);
+        each_map(&case, &bindings, &occurs, &mut |map| {
+            maps += 1;
+            bijective += u64::from(map.iter().fold(0_u32, |all, c| all | 1 << c) == 255);
+        });
+        let known =
+            |p: PredicateId, row: &[u32], _: u32| (p.0 == 1).then(|| case.seen[row[0] as usize]);
+        let question = Identify {
+            known: &known,
+            given: &[false, true, false],
+            ..Identify::new(&case.data, &case.outputs, PredicateId(0))
+        };
+        let found = question.identify().expect("it can be counted");
+        let context = format!("seed {seed}:\n{}", case.text);
+        assert_eq!(found.maps, maps.to_string(), "{context}");
+        assert_eq!(found.bijective, Some(bijective.to_string()), "{context}");
+    }
 }
 
 /// The sums of two images whose true digits are these, as rsbench has them.

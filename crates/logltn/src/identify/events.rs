@@ -164,7 +164,19 @@ impl Collector<'_> {
         let (mut unknown, mut contradicted) = (false, 0);
         let columns = file.map(|f| Columns::new(plan, program, self.question.predicate, f));
         let mut columns = columns.transpose()?;
+        let mut looked_at = 0_u64;
         lister.each(program, &mut |event| {
+            if self.is_late() {
+                return Err(Diagnostic::error(
+                    Code::TooHard,
+                    format!(
+                        "axiom `{name}` has too many bindings to go through in time: {looked_at} were looked at"
+                    ),
+                )
+                .help("one binding for each combination of true classes is enough: ask with tables of fewer rows")
+                .into());
+            }
+            looked_at += 1;
             let Some((asked, individuals)) = self.asked(plan, &event) else {
                 unknown = true;
                 return Ok(false);
@@ -252,6 +264,11 @@ impl Collector<'_> {
         Some((asked, individuals))
     }
 
+    fn is_late(&self) -> bool {
+        let late = |until: std::time::Instant| std::time::Instant::now() > until;
+        self.question.until.is_some_and(late)
+    }
+
     fn shape(&mut self, asked: &Asked) -> u32 {
         let classes = self.classes as u32;
         let (shape, _) = Shape::of([&asked.formula].into_iter(), |_| classes);
@@ -277,9 +294,8 @@ impl Collector<'_> {
         distinct.sort_unstable();
         distinct.dedup();
         let cost = combinations(self.classes, distinct.len()).unwrap_or(0) as u64;
-        let late = |until: std::time::Instant| std::time::Instant::now() > until;
         match self.work.checked_sub(cost) {
-            Some(left) if !self.question.until.is_some_and(late) => self.work = left,
+            Some(left) if !self.is_late() => self.work = left,
             _ => {
                 return Err(too_hard(format!(
                     "axiom `{axiom}` has too many combinations of true classes to look at"

@@ -86,7 +86,10 @@ impl<'a> Grounding<'a> {
                 self.each_binding(level, &mut |this| this.each_below(body, leading - 1, visit))
             }
             _ => {
+                // Each event is gone when the next one is written out.
+                let left = *self.left;
                 let event = self.formula(node)?;
+                *self.left = left;
                 visit(self.variables, self.codes(), event)
             }
         }
