@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::constraints::{Collected, Constraints, Listed, combinations, holds, renamed};
-use super::support::{self, check_columns, places, taken};
+use super::support::{self, Columns, taken};
 use super::{Identify, Support, SupportKind, too_hard};
 use crate::circuit::{Proposition, Shape};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -162,11 +162,10 @@ impl Collector<'_> {
         let mut required: FxHashSet<(u32, Vec<u32>)> = FxHashSet::default();
         let mut in_order = Vec::new();
         let (mut unknown, mut contradicted) = (false, 0);
-        let mut columns_met = FxHashSet::default();
-        let mut events = 0_u64;
+        let columns = file.map(|f| Columns::new(plan, program, self.question.predicate, f));
+        let mut columns = columns.transpose()?;
         lister.each(program, &mut |event| {
-            events += 1;
-            let Some(asked) = self.asked(plan, &event) else {
+            let Some((asked, individuals)) = self.asked(plan, &event) else {
                 unknown = true;
                 return Ok(false);
             };
@@ -185,10 +184,10 @@ impl Collector<'_> {
                 }
                 return Ok(!unknown);
             }
-            if let Some(file) = file {
-                let places = places(plan, &event, &asked, file, &mut columns_met)?;
+            if let Some(columns) = &mut columns {
+                let places = columns.places(&event, &asked, &individuals)?;
                 let shape = self.shape(&asked);
-                for row in &file.rows {
+                for row in &columns.file.rows {
                     if let Some(truly) = taken(row, &places, asked.individuals.len())
                         && holds(&asked.formula, &truly)
                     {
@@ -213,8 +212,8 @@ impl Collector<'_> {
         if unknown {
             return Ok(None);
         }
-        if let Some(file) = file {
-            check_columns(file, &columns_met, events)?;
+        if let Some(columns) = columns {
+            columns.finish()?;
         }
         self.contradicted += contradicted;
         for (shape, truly) in in_order {
@@ -226,8 +225,9 @@ impl Collector<'_> {
         Ok(Some(kind))
     }
 
-    /// The event over individuals, what is known put in; None if something is unknown.
-    fn asked(&self, plan: &Plan, event: &ListedEvent) -> Option<Asked> {
+    /// The event over individuals, what is known put in, and the individuals that it was about before that; None if
+    /// something is unknown.
+    fn asked(&self, plan: &Plan, event: &ListedEvent) -> Option<(Asked, Vec<Vec<u32>>)> {
         let mut individuals: Vec<Vec<u32>> = Vec::new();
         let mut numbers: FxHashMap<u32, Result<u32, Option<bool>>> = FxHashMap::default();
         event.formula.each_variable(&mut |var| {
@@ -248,7 +248,8 @@ impl Collector<'_> {
         if numbers.values().any(|n| *n == Err(None)) {
             return None;
         }
-        Some(Asked::new(put_in(&event.formula, &numbers), &individuals))
+        let asked = Asked::new(put_in(&event.formula, &numbers), &individuals);
+        Some((asked, individuals))
     }
 
     fn shape(&mut self, asked: &Asked) -> u32 {

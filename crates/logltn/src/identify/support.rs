@@ -5,9 +5,12 @@ use rustc_hash::FxHashSet;
 use super::Support;
 use super::events::Asked;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, did_you_mean};
-use crate::plan::Bound;
 use crate::plan::Plan;
 use crate::plan::events::ListedEvent;
+use crate::recursion::deep;
+use crate::theory::{
+    ColumnSort, DefinitionId, Formula, FormulaKind, PredicateId, Term, TermKind, Theory,
+};
 
 /// Supports of axioms that do not exist.
 pub(super) fn check_names(plan: &Plan, supports: &[Support]) -> Result<(), Diagnostics> {
@@ -31,92 +34,186 @@ pub(super) fn check_names(plan: &Plan, supports: &[Support]) -> Result<(), Diagn
     found.into_result(()).map(|_| ())
 }
 
-/// By column of a support: which of the event's individuals it tells the class of, if any.
-pub(super) fn places(
-    plan: &Plan,
-    event: &ListedEvent,
-    asked: &Asked,
-    file: &Support,
-    met: &mut FxHashSet<usize>,
-) -> Result<Vec<Option<usize>>, Diagnostics> {
-    let bound = event.bound();
-    let mut places = Vec::with_capacity(file.columns.len());
-    for (at, column) in file.columns.iter().enumerate() {
-        let mut row = Vec::new();
-        for variable in column {
-            let found = bound.iter().find(|b| b.variable == *variable);
-            let Some((_, individual)) = found.and_then(|b| b.individual) else {
-                return Err(unknown_column(file, variable, &bound));
-            };
-            row.push(individual);
-        }
-        let place = asked.individuals.iter().position(|i| *i == row);
-        if place.is_some() {
-            met.insert(at);
-        }
-        places.push(place);
-    }
-    if (0..asked.individuals.len()).all(|i| places.contains(&Some(i))) {
-        return Ok(places);
-    }
-    let what = format!(
-        "{}: axiom `{}` asks about the class of an individual that no column gives",
-        file.name, file.axiom
-    );
-    let span = plan.axioms.iter().find(|a| a.name == file.axiom);
-    let mut error = Diagnostic::error(Code::MissingColumn, what);
-    if let Some(axiom) = span {
-        error = error.at(&plan.data.theory().source, axiom.span, "");
-    }
-    Err(error
-        .help(format!("{} are expected", variables(&bound)))
-        .into())
-}
-
-/// The variables that columns can be about, for messages.
-fn variables(bound: &[Bound]) -> String {
-    let names: Vec<String> = (bound.iter())
-        .filter(|b| b.individual.is_some())
-        .map(|b| format!("`{}`", b.variable))
-        .collect();
-    format!(
-        "columns named after variables of the leading `forall`s ({}; several arguments of one atom together: `x,y`)",
-        names.join(", ")
-    )
-}
-
-fn unknown_column(file: &Support, variable: &str, bound: &[Bound]) -> Diagnostics {
-    Diagnostic::error(
-        Code::UnknownColumn,
-        format!(
-            "{}: column `{variable}` is not a variable of axiom `{}` that a leading `forall` binds to an individual",
-            file.name, file.axiom
-        ),
-    )
-    .help(format!("{} are expected", variables(bound)))
-    .into()
-}
-
-/// Columns of which the predicate is never asked.
-pub(super) fn check_columns(
-    file: &Support,
-    met: &FxHashSet<usize>,
+/// The columns of a support, and which of them its axiom asks about.
+pub(super) struct Columns<'a> {
+    pub file: &'a Support,
+    plan: &'a Plan,
+    program: usize,
+    /// By column. What decides a binding before anybody's class matters (a guard, or what is known of other predicates)
+    /// does not take a column away, so that the text of the axiom counts, and beyond it whoever is met.
+    asked: Vec<bool>,
     events: u64,
-) -> Result<(), Diagnostics> {
-    let unused = (0..file.columns.len()).find(|c| !met.contains(c));
-    match unused {
-        Some(column) if events > 0 => Err(Diagnostic::error(
+}
+
+impl<'a> Columns<'a> {
+    pub fn new(
+        plan: &'a Plan,
+        program: usize,
+        predicate: PredicateId,
+        file: &'a Support,
+    ) -> Result<Columns<'a>, Diagnostics> {
+        let mut own = Columns {
+            file,
+            plan,
+            program,
+            asked: Vec::new(),
+            events: 0,
+        };
+        let leading = own.leading();
+        for variable in file.columns.iter().flatten() {
+            if !leading.contains(&variable.as_str()) {
+                return Err(own.unknown(variable));
+            }
+        }
+        let axiom = &plan.data.theory().axioms[plan.axioms[program].axiom];
+        let mut text = Text {
+            theory: plan.data.theory(),
+            predicate,
+            asked: FxHashSet::default(),
+            seen: FxHashSet::default(),
+        };
+        let own_names = axiom.variables.iter().map(|v| Some(v.name.as_str()));
+        text.read(&axiom.formula, &own_names.collect::<Vec<_>>());
+        let mentioned = |column: &Vec<String>| {
+            let column: Vec<&str> = column.iter().map(String::as_str).collect();
+            text.asked.contains(&column)
+        };
+        own.asked = file.columns.iter().map(mentioned).collect();
+        Ok(own)
+    }
+
+    /// By column: which of the event's individuals it tells the class of, if any. `before` are those that it was about before
+    /// anything known was put in.
+    pub fn places(
+        &mut self,
+        event: &ListedEvent,
+        asked: &Asked,
+        before: &[Vec<u32>],
+    ) -> Result<Vec<Option<usize>>, Diagnostics> {
+        self.events += 1;
+        let bound = event.bound();
+        let mut places = Vec::with_capacity(self.file.columns.len());
+        for (at, column) in self.file.columns.iter().enumerate() {
+            let mut row = Vec::new();
+            for variable in column {
+                let found = bound.iter().find(|b| b.variable == *variable);
+                let Some((_, individual)) = found.and_then(|b| b.individual) else {
+                    return Err(self.unknown(variable));
+                };
+                row.push(individual);
+            }
+            self.asked[at] |= before.contains(&row);
+            places.push(asked.individuals.iter().position(|i| *i == row));
+        }
+        if (0..asked.individuals.len()).all(|i| places.contains(&Some(i))) {
+            return Ok(places);
+        }
+        let axiom = &self.plan.axioms[self.program];
+        let what = format!(
+            "{}: axiom `{}` asks about the class of an individual that no column gives",
+            self.file.name, self.file.axiom
+        );
+        Err(Diagnostic::error(Code::MissingColumn, what)
+            .at(&self.plan.data.theory().source, axiom.span, "")
+            .help(self.expected())
+            .into())
+    }
+
+    /// Refuses columns of which the predicate is never asked.
+    pub fn finish(self) -> Result<(), Diagnostics> {
+        let unused = self.asked.iter().position(|asked| !asked);
+        match unused {
+            Some(column) if self.events > 0 => Err(Diagnostic::error(
+                Code::UnknownColumn,
+                format!(
+                    "{}: axiom `{}` does not ask about the class of `{}`",
+                    self.file.name,
+                    self.file.axiom,
+                    self.file.columns[column].join(",")
+                ),
+            )
+            .help("leave the column out")
+            .into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The variables that columns can be about.
+    fn leading(&self) -> Vec<&'a str> {
+        let program = &self.plan.programs[self.program];
+        let variables = &self.plan.data.theory().axioms[program.axiom].variables;
+        let ranked = program.ranking.as_ref().map(|r| r.variables());
+        (ranked.unwrap_or_default().iter())
+            .map(|v| &variables[v.index()])
+            .filter(|v| matches!(v.sort, ColumnSort::Sort(_)))
+            .map(|v| v.name.as_str())
+            .collect()
+    }
+
+    fn expected(&self) -> String {
+        let names: Vec<String> = self.leading().iter().map(|n| format!("`{n}`")).collect();
+        match names.is_empty() {
+            true => "this axiom has no variable of a leading `forall` that a column could be named after".to_string(),
+            false => format!(
+                "columns named after variables of the leading `forall`s ({}; several arguments of one atom together: `x,y`) are expected",
+                names.join(", ")
+            ),
+        }
+    }
+
+    fn unknown(&self, variable: &str) -> Diagnostics {
+        Diagnostic::error(
             Code::UnknownColumn,
             format!(
-                "{}: axiom `{}` does not ask about the class of `{}`",
-                file.name,
-                file.axiom,
-                file.columns[column].join(",")
+                "{}: column `{variable}` is not a variable of axiom `{}` that a leading `forall` binds to an individual",
+                self.file.name, self.file.axiom
             ),
         )
-        .help("leave the column out")
-        .into()),
-        _ => Ok(()),
+        .help(self.expected())
+        .into()
+    }
+}
+
+/// Reads what an axiom asks a predicate about, in definitions too.
+struct Text<'t> {
+    theory: &'t Theory,
+    predicate: PredicateId,
+    /// The variables of the axiom that stand before the class.
+    asked: FxHashSet<Vec<&'t str>>,
+    /// Uses of definitions that have been read, by what their parameters stand for.
+    seen: FxHashSet<(DefinitionId, Names<'t>)>,
+}
+
+/// By variable: the variable of the axiom that it stands for, if it is one.
+type Names<'t> = Vec<Option<&'t str>>;
+
+impl<'t> Text<'t> {
+    fn read(&mut self, formula: &'t Formula, names: &[Option<&'t str>]) {
+        let name = |term: &Term| match term.kind {
+            TermKind::Variable(id) => names.get(id.index()).copied().flatten(),
+            _ => None,
+        };
+        match &formula.kind {
+            FormulaKind::Atom {
+                predicate,
+                arguments,
+            } if *predicate == self.predicate => {
+                let before = &arguments[..arguments.len().saturating_sub(1)];
+                self.asked
+                    .extend(before.iter().map(name).collect::<Option<Vec<_>>>());
+            }
+            FormulaKind::Use {
+                definition,
+                arguments,
+            } => {
+                let own: Names<'t> = arguments.iter().map(name).collect();
+                if self.seen.insert((*definition, own.clone())) {
+                    let body = &self.theory.definitions[definition.index()].body.formula;
+                    deep(|| self.read(body, &own));
+                }
+            }
+            _ => deep(|| (formula.children().into_iter()).for_each(|f| self.read(f, names))),
+        }
     }
 }
 
