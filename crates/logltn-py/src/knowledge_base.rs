@@ -1,4 +1,5 @@
-//! A knowledge base, as Python sees it: one call at a time, without the interpreter's lock, and in a child process too.
+//! A knowledge base as Python sees it: one call at a time, without the interpreter's lock, and usable in a child
+//! process.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -37,13 +38,15 @@ pub struct KnowledgeBase {
     /// As it was given.
     pub data: Data,
     pub recipe: Arc<Recipe>,
-    /// What is probably not meant, of theory and data.
+    /// Warnings about theory and data.
     pub warnings: Diagnostics,
     names: Arc<[String]>,
-    /// By predicate: whether a call asks it about the same rows whatever else a plan is made for.
+    /// For each predicate: whether a call queries it at the same rows whatever else a plan is made
+    /// for.
     settled: Vec<bool>,
     threads: Option<usize>,
-    /// Touched by whoever holds the interpreter's lock, which a fork waits for: it is whole in a child.
+    /// Only accessed with the interpreter's lock held, which a fork waits for: so it is consistent in a
+    /// child.
     process: Mutex<Arc<Process>>,
 }
 
@@ -56,14 +59,14 @@ pub struct Parts {
     pub semantics: Semantics,
     pub axioms: BTreeMap<String, AxiomSettings>,
     pub options: PlanOptions,
-    /// Whether numbers are computed in double precision; none if that follows the values.
+    /// Whether to compute in double precision; `None` if the values decide.
     pub double: Option<bool>,
-    /// p_forall of the aggregation over axioms, if it has its own.
+    /// p_forall of the aggregation over axioms, if set separately.
     pub p_axioms: Option<f64>,
-    /// Whether bindings with an empty `exists`, and axioms about nothing, are left out of means.
+    /// Whether bindings with an empty `exists`, and axioms without bindings, are left out of means.
     pub leave_out_empty: bool,
     pub threads: Option<usize>,
-    /// What is probably not meant, of theory and data.
+    /// Warnings about theory and data.
     pub warnings: Diagnostics,
 }
 
@@ -75,9 +78,9 @@ pub struct Recipe {
     pub axioms: BTreeMap<String, AxiomSettings>,
     pub outputs: Vec<Output>,
     pub options: PlanOptions,
-    /// The data without what comes with each call, with stand-ins for callers that do, if plans can be made for that.
+    /// The data without what comes with each call, with stand-ins for it if plans can be reused across calls.
     known: Option<(Data, Vec<StandIns>)>,
-    /// Ends planning and evaluating: those of one process at a time.
+    /// Stops planning and evaluation, for one process at a time.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -86,19 +89,19 @@ pub struct Process {
     id: u32,
     pub pool: Arc<ThreadPool>,
     pub ctrl_c: Arc<CtrlC>,
-    /// Whose turn it is to compute, without the interpreter's lock. In a child it may be that of a thread that is not
-    /// there, and what it guards be half done; so a child makes its own.
+    /// The lock for computing, held without the interpreter's lock. In a child it may belong to a thread that does
+    /// not exist there, with half-done work behind it; so a child makes its own.
     turn: Turn,
     state: Mutex<States>,
-    /// Engines of laws, those used last at the end.
+    /// Engines of laws, most recently used last.
     pub laws: Mutex<Vec<LawEngine>>,
 }
 
-/// An engine of laws, with what it was made for.
+/// An engine of laws, with the call it was made for.
 pub struct LawEngine {
     pub laws: Vec<String>,
     pub setting: Arc<Setting>,
-    /// None without laws.
+    /// `None` without laws.
     pub state: Option<State<f64>>,
 }
 
@@ -129,16 +132,16 @@ pub enum Precision {
     Double(State<f64>),
 }
 
-/// What computes in each precision, once somebody has asked for it.
+/// The engine of each precision, made on demand.
 #[derive(Default)]
 struct States {
     made: [Option<Precision>; 2],
-    /// Which of them was asked last: 1 is the double one.
+    /// The precision used last: 1 is double.
     now: usize,
 }
 
 impl States {
-    /// What computes in a precision, made if need be, which questions go to from now on.
+    /// The engine of a precision, made if necessary; questions go to it from now on.
     fn take(
         &mut self,
         double: bool,
@@ -154,7 +157,7 @@ impl States {
     }
 }
 
-/// A plan for more calls than one. While it is kept, no other has its place.
+/// A plan reused across calls. While this lives, no other plan takes its place.
 #[pyclass(frozen, eq, hash, module = "logltn._native")]
 pub struct KeptPlan(pub Arc<Plan>);
 
@@ -178,32 +181,32 @@ pub struct Asked {
 
 #[pymethods]
 impl Asked {
-    /// The plan, if it is one for more calls than this one.
+    /// The plan, if it is reused across calls.
     #[getter]
     fn plan(&self) -> Option<KeptPlan> {
         (self.question.plan()).map(|plan| KeptPlan(Arc::clone(plan)))
     }
 }
 
-/// What a call is about: what comes with it, or a question that networks were asked.
+/// The subject of a call: its data, or a question that networks were asked.
 #[derive(FromPyObject)]
 pub enum About<'py> {
     Coming(Bound<'py, Coming>),
     Asked(Bound<'py, Asked>),
 }
 
-/// Predicate (or request), kind of target, values, gradient. Buffers of one number without axes are unavailable, so these
-/// come with one axis, and 4 is added to the kind.
+/// Predicate (or request), kind of target, values, gradient. There are no buffers of a single number without axes, so
+/// those have one axis, and 4 is added to the kind.
 pub type GivenValue = (usize, u8, Array, Option<Array>);
 
-/// How a predicate's arguments are made: nested lists, and the individuals of each row.
+/// How a predicate's arguments are built: nested lists, and the individuals of each row.
 pub type AskedFor<'py> = (usize, Bound<'py, PyList>, Bound<'py, PyBytes>, usize, usize);
 
 #[pymethods]
 impl KnowledgeBase {
     #[new]
     #[pyo3(signature = (theory, given, *, double, threads, memory, problems, sharded=false, p_axioms=None, leave_out_empty=false, share=true))]
-    #[allow(clippy::too_many_arguments)] // Python's, which are named
+    #[allow(clippy::too_many_arguments)] // Python's keyword arguments
     fn new(
         py: Python<'_>,
         theory: &Theory,
@@ -226,7 +229,7 @@ impl KnowledgeBase {
                 &labels,
                 &mut found,
             );
-            // Without the theory, the rest would speak of symbols that are not there.
+            // Without the theory, further messages would be about symbols that do not exist.
             if found.has_errors() {
                 return Err(found.into());
             }
