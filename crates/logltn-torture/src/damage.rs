@@ -11,7 +11,7 @@ use crate::program::{Ended, Harm, run};
 use crate::results::Results;
 use crate::subject::{Subject, copy, undisturbed};
 
-/// The commands that report numbers from a run.
+/// The files of a run that hold its numbers.
 const NUMBERS: [&str; 3] = ["weights.safetensors", "metrics.jsonl", "metrics.csv"];
 
 /// One piece of damage.
