@@ -12,12 +12,12 @@ use crate::idx::unpacked;
 pub struct Arff {
     /// Name and type as written: `numeric`, `{a, b}`, `hierarchical 1,1/2`.
     pub attributes: Vec<(String, String)>,
-    /// As many cells in each as there are attributes; `?` is a missing one.
+    /// Each row has one cell per attribute; `?` marks a missing value.
     pub rows: Vec<Vec<String>>,
 }
 
 impl Arff {
-    /// Reads a file, compressed by gzip or not.
+    /// Reads a file, gzipped or not.
     ///
     /// # Errors
     /// If it cannot be read, or with the lines that are not ARFF.
@@ -27,7 +27,7 @@ impl Arff {
         Arff::parse(&String::from_utf8_lossy(&bytes), &name)
     }
 
-    /// Reads a text, which mistakes call `name`.
+    /// Reads a text; messages call it `name`.
     ///
     /// ```
     /// use logltn_data::Arff;
@@ -86,7 +86,7 @@ impl Arff {
         wrong.into_result(out).map(|(out, _)| out)
     }
 
-    /// The numbers of an attribute; none where they are missing. Mistakes call the file `name`.
+    /// The values of an attribute, `None` where they are missing. Messages call the file `name`.
     ///
     /// # Errors
     /// With the first cell that is not a finite number.

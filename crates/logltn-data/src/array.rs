@@ -37,8 +37,8 @@ impl Values {
 
 /// Numbers in rows: one row per individual, whatever the shape of a row.
 ///
-/// The readers give arrays with at least one dimension and one value, as many values as the shape
-/// says in row-major order, and neither NaN nor infinity among them.
+/// The readers return arrays with at least one dimension and one value, in row-major order, with as
+/// many values as the shape says, and without NaN or infinity.
 ///
 /// ```
 /// use logltn_data::{Array, Values};
@@ -87,8 +87,8 @@ impl Array {
     }
 }
 
-/// One array of a data file. Files of several arrays (npz, safetensors) give each its name, with which
-/// a manifest refers to it as `x.name`; in the others the one array has none.
+/// One array of a data file. Files of several arrays (npz, safetensors) name each of them, and a
+/// manifest refers to one as `x.name`; in the other formats the only array has no name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
     /// The name in the file, if the format has names.

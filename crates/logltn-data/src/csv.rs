@@ -10,8 +10,8 @@ use super::file::read_bytes;
 use super::problems::{Problems, counted, shown};
 use super::records::Records;
 
-/// A CSV file: named columns, and cells that are text until a column is asked for as integers, numbers
-/// or labels. Blanks around cells do not count.
+/// A CSV file: named columns, and cells that stay text until a column is read as integers, numbers or
+/// labels. Blanks around cells are ignored.
 ///
 /// ```
 /// use logltn_data::CsvFile;
@@ -51,8 +51,8 @@ impl CsvFile {
         all_or_problems(file, problems, name)
     }
 
-    /// Reads a file even if some rows are not as long as the header, so that its other mistakes can be found in
-    /// the same go. The rows that are as they should be are [`CsvFile::whole_rows`].
+    /// Reads a file even if some rows are not as long as the header, so that its other mistakes are reported at
+    /// the same time. [`CsvFile::whole_rows`] are the rows of the right length.
     pub fn read_as_far_as_possible(path: &Path, problems: &mut Problems) -> Option<CsvFile> {
         match read_bytes(path) {
             Ok(bytes) => {
@@ -92,7 +92,7 @@ impl CsvFile {
         if file.header_is_numbers() {
             problems.note_first(NUMERIC_HEADER);
         }
-        // With other separators every cell is wrong, and for one reason.
+        // With the wrong separator every cell is wrong for the same reason.
         (problems.is_empty() || !file.is_separated_otherwise()).then_some(file)
     }
 
@@ -101,12 +101,12 @@ impl CsvFile {
         &self.name
     }
 
-    /// The names in the header. One of them may be empty, as in the files that pandas writes.
+    /// The names in the header. One of them may be empty, as in files written by pandas.
     pub fn columns(&self) -> &[String] {
         &self.columns
     }
 
-    /// How many rows there are, the header not counted.
+    /// The number of rows, not counting the header.
     pub fn rows(&self) -> usize {
         self.records.len() - 1
     }
@@ -183,17 +183,17 @@ impl CsvFile {
         self.column(column, real)
     }
 
-    /// A column as integers; what is wrong is added to `problems`.
+    /// A column as integers; mistakes are added to `problems`.
     pub fn ints_into(&self, column: usize, problems: &mut Problems) -> Vec<i64> {
         self.column_into(column, integer, problems)
     }
 
-    /// A column as finite numbers; what is wrong is added to `problems`.
+    /// A column as finite numbers; mistakes are added to `problems`.
     pub fn reals_into(&self, column: usize, problems: &mut Problems) -> Vec<f64> {
         self.column_into(column, real, problems)
     }
 
-    /// A column as labels: any text but none at all.
+    /// A column as labels: any text that is not empty.
     pub fn labels(&self, column: usize) -> Result<Vec<String>, Diagnostics> {
         self.column(column, |cell| {
             if cell.is_empty() {
@@ -208,7 +208,7 @@ impl CsvFile {
         })
     }
 
-    /// A column as names: labels that are all different.
+    /// A column as names: labels without duplicates.
     ///
     /// ```
     /// use logltn_data::CsvFile;
@@ -243,13 +243,13 @@ impl CsvFile {
         Ok(names)
     }
 
-    /// All columns as numbers: an array of as many rows and columns as the file has.
+    /// All columns as numbers: an array with the rows and columns of the file.
     pub fn matrix(&self) -> Result<Array, Diagnostics> {
         let columns: Vec<usize> = (0..self.columns.len()).collect();
         self.numbers(&columns)
     }
 
-    /// Some columns as numbers, in this order: an array of as many rows as the file has.
+    /// Some columns as numbers, in this order: an array with the rows of the file.
     pub fn numbers(&self, columns: &[usize]) -> Result<Array, Diagnostics> {
         let mut problems = Problems::new();
         if self.rows() == 0 {
@@ -259,7 +259,7 @@ impl CsvFile {
         problems.finish(array)
     }
 
-    /// The error for a file without rows, where some are needed.
+    /// The error for a file without rows where some are needed.
     pub fn no_rows(&self) -> Diagnostic {
         Diagnostic::error(
             Code::EmptyFile,
@@ -267,7 +267,7 @@ impl CsvFile {
         )
     }
 
-    /// Reads a file of numbers, which may have no rows; what is wrong with its rows and with its cells is reported together.
+    /// Reads a file of numbers, which may have no rows; mistakes in rows and in cells are reported together.
     pub fn parse_matrix(bytes: &[u8], name: &str) -> Result<(CsvFile, Array), Diagnostics> {
         let mut problems = Problems::new();
         let read = CsvFile::parse_as_far_as_possible(bytes, name, &mut problems).map(|file| {
@@ -401,8 +401,8 @@ impl CsvFile {
         }
     }
 
-    /// With several columns a blank line cannot be a row. With one it may be a row whose cell is empty,
-    /// and passing over it would silently shift all rows that follow.
+    /// With several columns a blank line cannot be a row. With one column it may be a row whose cell is
+    /// empty, and skipping it would silently shift all later rows.
     fn check_blank_lines(&self, problems: &mut Problems) {
         if let (1, Some(line)) = (self.columns.len(), self.records.blank_line()) {
             problems.push(|| {
@@ -432,7 +432,7 @@ impl CsvFile {
     }
 }
 
-/// What was read, if there were no problems. (Where nothing was read, there were.)
+/// What was read, if there were no problems. (If nothing was read, there were some.)
 fn all_or_problems<T>(read: Option<T>, problems: Problems, name: &str) -> Result<T, Diagnostics> {
     let read = problems.finish(read)?;
     read.ok_or_else(|| Diagnostic::error(Code::Internal, format!("{name}: cannot be read")).into())

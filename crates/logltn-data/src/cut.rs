@@ -27,10 +27,10 @@ mod linux {
 
     use logltn_diagnostics::harmless;
 
-    /// A file in memory. Never freed, since a signal may come at any time.
+    /// A mapped file. Never freed, since a signal may come at any time.
     struct File {
         start: usize,
-        /// 0 when it is no longer there.
+        /// 0 once it is unmapped.
         length: AtomicUsize,
         message: String,
         next: *mut File,
@@ -63,7 +63,8 @@ mod linux {
         }));
         loop {
             let newest = NEWEST.load(SeqCst);
-            // SAFETY: it was just made, and nobody else knows of it until it is the newest.
+            // SAFETY: it was just created, and no other thread sees it until it is published as the
+            // newest.
             unsafe { (*file).next = newest };
             if NEWEST
                 .compare_exchange(newest, file, SeqCst, SeqCst)
@@ -72,7 +73,7 @@ mod linux {
                 break;
             }
         }
-        // SAFETY: it is never freed, and from now on nobody has it but to read.
+        // SAFETY: it is never freed, and from now on it is only read.
         Watched(unsafe { &(*file).length })
     }
 
@@ -82,8 +83,8 @@ mod linux {
         BEFORE.get_or_init(|| {
             let mut before = MaybeUninit::<libc::sigaction>::zeroed();
             let mut action = MaybeUninit::<libc::sigaction>::zeroed();
-            // SAFETY: all zeros is an action; the handler has the form that SA_SIGINFO asks for, and does nothing but read
-            // memory that is never freed, write, and end.
+            // SAFETY: all zeros is a valid action; the handler has the form that SA_SIGINFO requires, and only reads
+            // memory that is never freed, writes, and exits.
             unsafe {
                 (*action.as_mut_ptr()).sa_sigaction = heard as *const () as usize;
                 (*action.as_mut_ptr()).sa_flags = libc::SA_SIGINFO;
@@ -94,13 +95,13 @@ mod linux {
     }
 
     extern "C" fn heard(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-        // SAFETY: the system gives the place with this signal.
+        // SAFETY: the system passes the address with this signal.
         let place = unsafe { (*info).si_addr() }.addr();
         let mut at = NEWEST.load(SeqCst);
         // SAFETY: files are never freed.
         while let Some(file) = unsafe { at.as_ref() } {
             if place.wrapping_sub(file.start) < file.length.load(SeqCst) {
-                // SAFETY: the bytes are there; both calls may be made from a handler.
+                // SAFETY: the bytes exist; both calls are allowed in a handler.
                 unsafe {
                     libc::write(2, file.message.as_ptr().cast(), file.message.len());
                     libc::_exit(1);
@@ -109,7 +110,8 @@ mod linux {
             at = file.next;
         }
         if let Some(before) = BEFORE.get() {
-            // SAFETY: it is what the system gave. Reading again sends the signal again.
+            // SAFETY: it is the action the system returned. The faulting read raises the signal
+            // again.
             unsafe { libc::sigaction(libc::SIGBUS, before, null_mut()) };
         }
     }

@@ -15,7 +15,7 @@ pub(crate) enum DateForm {
 }
 
 impl DateForm {
-    /// The form that all cells have; whether another one would do as well is the second.
+    /// The form that fits all cells, and whether another one would fit as well.
     pub(crate) fn of<'c>(cells: impl Iterator<Item = &'c str> + Clone) -> Option<(Self, bool)> {
         let fits = |form: &Self| cells.clone().all(|cell| form.days(cell).is_some());
         let mut fitting = [Self::YearMonthDay, Self::MonthDayYear, Self::DayMonthYear]
@@ -52,7 +52,7 @@ impl DateForm {
             Self::DayMonthYear => (c, b, a),
             Self::MonthDayYear => (c, a, b),
         };
-        // Two digits may be of any century.
+        // Two digits do not tell the century.
         let digits = |text: &str, least: usize, most: usize| {
             let plain = text.bytes().all(|b| b.is_ascii_digit());
             (plain && (least..=most).contains(&text.len()))
@@ -68,7 +68,7 @@ impl DateForm {
     }
 }
 
-/// Days since 1970-01-01 of a day that exists.
+/// Days since 1970-01-01, if the day exists.
 fn civil(year: i64, month: i64, day: i64) -> Option<i64> {
     let leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
     let length = match month {
@@ -89,7 +89,7 @@ fn civil(year: i64, month: i64, day: i64) -> Option<i64> {
     Some(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468)
 }
 
-/// `13:05`, `13:05:00.5`, with `Z` or an offset such as `+02:00`: a share of a day.
+/// `13:05`, `13:05:00.5`, with `Z` or an offset such as `+02:00`, as a share of a day.
 fn time_of_day(text: &str) -> Option<f64> {
     let text = text.trim();
     let (clock, offset) = match text.find(['Z', '+', '-']) {

@@ -9,7 +9,7 @@ use super::file::ask;
 use super::problems::{Problems, counted, fatal};
 use super::stored::{Mapped, Stored};
 
-/// What one element of a binary file is.
+/// The type of an element in a binary file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Element {
     Bool,
@@ -39,14 +39,14 @@ impl Element {
     }
 }
 
-/// Which byte of a number comes first in the file.
+/// The byte order of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ByteOrder {
     Little,
     Big,
 }
 
-/// How an array is laid out in a file, as the file's header claims.
+/// The layout of an array in a file, as its header claims.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     pub(super) shape: Vec<usize>,
@@ -57,8 +57,8 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// How many bytes the elements take, if the shape is one that can be read. Nothing is allocated on
-    /// the header's word alone: callers compare this with the bytes there are.
+    /// The size of the elements in bytes, if the shape can be read. Nothing is allocated on the
+    /// header's word alone: callers compare this with the bytes that are there.
     pub(super) fn bytes(&self, place: &str) -> Result<usize, Diagnostics> {
         const MOST_DIMENSIONS: usize = 64;
         let shape = &self.shape;
@@ -104,8 +104,8 @@ impl Layout {
             })
     }
 
-    /// Whether there is room for the `expected` bytes, for what becomes of them, and for the copies that are made of
-    /// features in both precisions.
+    /// Whether there is memory for the `expected` bytes, for what is made of them, and for the copies of features in
+    /// both precisions.
     pub(super) fn ask(&self, expected: usize, place: &str) -> Result<(), Diagnostics> {
         let size = self.element.size();
         let number = match self.element {
@@ -145,7 +145,7 @@ impl Layout {
         )
     }
 
-    /// The same of a file that is read where it is, if its elements can be.
+    /// The same for a mapped file, if its elements can be read in place.
     pub(super) fn decode_in(
         self,
         map: Option<&Arc<Mapped>>,
@@ -170,7 +170,7 @@ impl Layout {
         }
     }
 
-    /// The elements as numbers. `bytes` must be exactly as many as [`Layout::bytes`] says.
+    /// The elements as numbers. `bytes` must have the length that [`Layout::bytes`] returns.
     pub(super) fn decode(self, bytes: &[u8], place: &str) -> Result<Array, Diagnostics> {
         let expected = self.bytes(place)?;
         check_length(place, &self.shape, expected, bytes.len())?;
@@ -403,7 +403,7 @@ fn check_finite(values: &Values, mut problem: impl FnMut(usize, &'static str)) {
     }
 }
 
-/// A file of several arrays describes the same individuals in each: as many rows in all of them.
+/// The arrays of one file describe the same individuals, so all have the same number of rows.
 pub(super) fn check_same_rows<'a>(
     name: &str,
     mut fields: impl Iterator<Item = (&'a str, &'a Array)>,

@@ -13,7 +13,7 @@ use super::kept::{self, Known};
 use super::problems::fatal;
 use super::stored::{MAPPED_FROM, Mapped};
 
-/// The bytes of a file, or the file as memory where it is large.
+/// The bytes of a file, mapped if it is large.
 pub(super) enum Contents {
     Read(Vec<u8>),
     Mapped(Arc<Mapped>),
@@ -35,7 +35,7 @@ impl Contents {
     }
 }
 
-/// The same as [`read_bytes`], without reading a large file before it is used.
+/// Like [`read_bytes`], but a large file is not read before it is used.
 pub(super) fn read_or_map(path: &Path) -> Result<Contents, Diagnostics> {
     match fs::metadata(path) {
         Ok(file) if file.is_file() && file.len() >= MAPPED_FROM => {
@@ -47,7 +47,7 @@ pub(super) fn read_or_map(path: &Path) -> Result<Contents, Diagnostics> {
 
 /// All bytes of a file.
 ///
-/// A missing file is often a typing error, so the error suggests the nearest name in that folder.
+/// A missing file is often a typing error, so the error suggests the nearest name in the folder.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Diagnostics> {
     if path.is_dir() {
         return fatal(
@@ -80,7 +80,7 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Diagnostics> {
     }
 }
 
-/// Whether there is room for what a file holds.
+/// Whether there is memory for the contents of a file.
 pub(super) fn ask(bytes: u128, what: impl Fn() -> String) -> Result<(), Diagnostics> {
     memory::ask(bytes).map_err(|error| {
         let help = "take a part of the file, or store fewer numbers in it";
@@ -90,8 +90,8 @@ pub(super) fn ask(bytes: u128, what: impl Fn() -> String) -> Result<(), Diagnost
     })
 }
 
-/// What a path leads to, if it is there and neither a file nor a folder: reading a pipe may never return, and a
-/// device may have no end.
+/// What a path leads to, if it exists and is neither a file nor a folder: reading a pipe may block forever, and
+/// a device may have no end.
 ///
 /// ```
 /// # #[cfg(unix)]
@@ -103,7 +103,7 @@ pub fn not_regular(path: &Path) -> Option<&'static str> {
     (!kind.is_file() && !kind.is_dir()).then_some("a pipe or device")
 }
 
-/// Opens a file to read it: neither a pipe, which never ends or never begins, nor a device.
+/// Opens a file for reading, but not a pipe, which may block forever, nor a device.
 ///
 /// # Errors
 /// If it is one, or cannot be opened.
@@ -122,7 +122,7 @@ pub fn open_file(path: &Path) -> io::Result<File> {
     }
 }
 
-/// The first line of a file, or as many bytes of it.
+/// The first line of a file, up to the given number of bytes.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -151,10 +151,10 @@ pub fn checksum(path: &Path) -> io::Result<(u64, u32)> {
     }
 }
 
-/// The text of a [file](open_file), if there may be memory for it.
+/// The text of a [file](open_file), if there is memory for it.
 ///
 /// # Errors
-/// If there may not, or it is no such text.
+/// If there is not, or the file is not UTF-8 text.
 pub fn read_text(path: &Path) -> io::Result<String> {
     let mut file = open_file(path)?;
     let length = file.metadata()?.len();
@@ -202,7 +202,7 @@ fn names(folder: &Path) -> Vec<String> {
         .filter(|entry| entry.path().is_file())
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
-    names.sort_unstable(); // the order of a folder differs from machine to machine
+    names.sort_unstable(); // the order of a folder differs between machines
     names
 }
 
@@ -210,7 +210,7 @@ fn near_file(folder: &Path, path: &Path) -> Option<String> {
     let wanted = path.file_name().and_then(OsStr::to_str)?;
     let names = names(folder);
     let near = nearest(wanted, names.iter().map(String::as_str));
-    // The right name with the wrong ending is more than a few letters away.
+    // The right name with the wrong extension differs in more than a few letters.
     let near = near.or_else(|| {
         let stem = Path::new(wanted).file_stem();
         names

@@ -13,12 +13,13 @@ use super::file::read_bytes;
 use super::problems::fatal;
 use super::sniff;
 
-/// Memory for unpacked bytes is taken in steps of at most this size, since the header may be wrong.
+/// Memory for unpacked bytes is allocated in steps of at most this size, since the header may be
+/// wrong.
 const LARGEST_STEP: usize = 1 << 26;
 
 const GZIP_MAGIC: &[u8] = b"\x1f\x8b";
 
-/// Reads an IDX file, gzipped or not: its first bytes tell, whatever its name.
+/// Reads an IDX file. Whether it is gzipped is told by its first bytes, not by its name.
 pub fn read_idx(path: &Path) -> Result<Array, Diagnostics> {
     parse_idx(&read_bytes(path)?, &path.display().to_string())
 }
@@ -32,7 +33,7 @@ pub(super) fn parse_idx(bytes: &[u8], name: &str) -> Result<Array, Diagnostics> 
     }
 }
 
-/// Reads a file, gzipped or not: its first bytes tell, whatever its name.
+/// Reads a file. Whether it is gzipped is told by its first bytes, not by its name.
 ///
 /// # Errors
 /// If it cannot be read, is damaged, or does not fit into memory.
@@ -58,8 +59,8 @@ pub(crate) fn unpacked(bytes: Vec<u8>, name: &str) -> Result<Vec<u8>, Diagnostic
     }
 }
 
-/// Reads only as far as the header promises, and one byte more to see the end: a gzipped file can
-/// unpack to any size. Seeing the end also makes the decoder verify its checksum.
+/// Reads what the header promises, and one more byte to find the end: a gzipped file can unpack to
+/// any size. Reaching the end also makes the decoder verify its checksum.
 fn parse(mut reader: impl Read, packed: Option<usize>, name: &str) -> Result<Array, Diagnostics> {
     let mut read = |most: usize| {
         let mut bytes = Vec::with_capacity(most.min(LARGEST_STEP));

@@ -9,7 +9,7 @@ use super::file::first_line;
 use super::problems::shown;
 use super::records::Records;
 
-/// With fewer rows, a column that counts them is as likely one of truth values.
+/// With fewer rows, a column that counts them may just as well hold truth values.
 const ROWS_TO_COUNT: usize = 3;
 /// Longer headers are not examined.
 const LONGEST_HEADER: u64 = 1 << 20;
@@ -53,7 +53,7 @@ pub fn index_column(path: &Path, array: &Array) -> Option<Diagnostic> {
             .into_iter()
             .all(|(i, value)| *value == start + i as f64)
     };
-    // What pandas calls such a column when it reads one.
+    // The name pandas gives such a column when it reads one.
     let unnamed = first.is_empty() || first.starts_with("Unnamed: 0");
     let start = [0.0, 1.0].into_iter().find(|start| counts_from(*start));
     let file = path.display();
@@ -90,8 +90,8 @@ pub fn index_column(path: &Path, array: &Array) -> Option<Diagnostic> {
     )
 }
 
-/// A header of numbers may be the first row, which would be lost. Columns that are counted are what pandas writes of an
-/// array.
+/// A header of numbers may be the first row, which would be lost. A header that counts the columns is how pandas writes
+/// an array.
 fn no_header(path: &Path, names: &[String]) -> Option<Diagnostic> {
     let numbers: Option<Vec<f64>> = names.iter().map(|name| name.trim().parse().ok()).collect();
     let numbers = numbers?;

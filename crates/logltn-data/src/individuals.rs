@@ -9,7 +9,7 @@ use super::file::read_bytes;
 use super::problems::{Problems, counted, fatal, shown};
 use super::records::Records;
 
-/// What a header would say, besides the name of the sort.
+/// What a header might say, besides the name of the sort.
 const HEADERS: [&str; 5] = ["label", "labels", "name", "individual", "individuals"];
 
 /// Reads the labels of the sort `sort_name`.
@@ -19,8 +19,8 @@ pub fn read_individuals(path: &Path, sort_name: &str) -> Result<Vec<String>, Dia
 
 /// Reads the bytes of a file of labels; `name` stands for it in messages.
 ///
-/// There is no header: every line is a label, whatever it says. [`header_among_individuals`] points out a first line that
-/// looks like one.
+/// There is no header: every line is a label. [`header_among_individuals`] warns of a first line that looks like a
+/// header.
 ///
 /// ```
 /// use logltn_data::parse_individuals;
@@ -55,7 +55,7 @@ pub fn parse_individuals(
         }
         let label = records.cell(record, 0);
         if label.is_empty() {
-            // A line of blanks is as blank as an empty one, which the reader has passed over.
+            // A line of blanks counts as empty; the reader has already skipped empty lines.
             continue;
         }
         match first_line.get(label) {

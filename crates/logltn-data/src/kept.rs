@@ -1,7 +1,7 @@
-//! Files that were read lately: a training looks at the same ones several times, and opens each of them once.
+//! A cache of files read recently: a training run looks at the same files several times, and opens each once.
 //!
-//! What is kept holds for a file as it was: the same node, length and time of its last change, which nobody can set. That
-//! time is coarse, so what has changed within the last seconds is not kept.
+//! An entry is valid as long as the file has the same inode, length and change time, which users cannot set. That time is
+//! coarse, so files changed within the last seconds are not cached.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use flate2::Crc;
 
-/// So many bytes are kept, of all files together.
+/// The size of the cache in bytes.
 const MOST_BYTES: usize = 16 << 20;
 
-/// A file that has not changed for so many seconds looks different when it does.
+/// A change to a file that is older than this many seconds shows in its change time.
 const SETTLED: i64 = 3;
 
 static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
@@ -26,16 +26,16 @@ struct Kept {
 #[derive(Clone)]
 pub(super) enum Known {
     Bytes(Arc<[u8]>),
-    /// Of a file that is too large.
+    /// For a file that is too large.
     Checksum(u32),
 }
 
-/// What changes with a file: its device and node, its length, and when it was changed.
+/// What changes with a file: its device and inode, its length, and its change time.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct State([u64; 3], [i64; 2]);
 
 impl State {
-    /// None where it does not tell.
+    /// `None` for a file that changed too recently to tell.
     #[cfg(unix)]
     pub fn of(path: &Path) -> Option<State> {
         use std::os::unix::fs::MetadataExt;
@@ -53,7 +53,7 @@ impl State {
     }
 }
 
-/// Keeps what was read of a file that had this state before.
+/// Caches what was read from a file that had this state before reading.
 pub(super) fn keep(path: &Path, before: Option<State>, bytes: &[u8]) {
     let Some(state) = before.filter(|before| State::of(path) == Some(*before)) else {
         return;
@@ -66,7 +66,7 @@ pub(super) fn keep(path: &Path, before: Option<State>, bytes: &[u8]) {
     kept.retain(|one| one.path != path);
     let path = path.to_path_buf();
     kept.push(Kept { path, state, known });
-    // The newest are at the end.
+    // The newest entries are at the end.
     let mut left = MOST_BYTES;
     let fit = kept.iter().rev().take_while(|one| {
         let bytes = match &one.known {
@@ -79,7 +79,7 @@ pub(super) fn keep(path: &Path, before: Option<State>, bytes: &[u8]) {
     kept.drain(..dropped);
 }
 
-/// What is known of a file.
+/// What is cached about a file.
 pub(super) fn known(path: &Path) -> Option<Known> {
     let state = State::of(path)?;
     let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -89,7 +89,7 @@ pub(super) fn known(path: &Path) -> Option<Known> {
     found.map(|one| one.known.clone())
 }
 
-/// The bytes of a file, if they are kept.
+/// The bytes of a file, if they are cached.
 pub(super) fn bytes(path: &Path) -> Option<Arc<[u8]>> {
     match known(path)? {
         Known::Bytes(bytes) => Some(bytes),
@@ -118,7 +118,7 @@ mod tests {
         panic!("the clock stands still");
     }
 
-    /// A file that was written over, put in the place of another, or has other rights is read anew; one that is as it was, is not.
+    /// A file that was overwritten, replaced or given other permissions is read again; an unchanged one is not.
     #[test]
     fn what_is_kept_is_what_the_file_holds() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Reading data: every format gives [`Field`]s of numbers, or the text of a [`CsvFile`].
+//! Reading data: every format yields [`Field`]s of numbers, or the text of a [`CsvFile`].
 //!
 //! The readers check what they read: numbers are finite and shapes are right, or the file is refused with its name, the
 //! place in it, and what was expected there. Each reader also takes bytes from memory.
@@ -73,8 +73,8 @@ enum Format {
     Idx,
 }
 
-/// Reads the numbers of a file in any format, which its name tells: `.csv`, `.npy`, `.npz`,
-/// `.safetensors`, `.idx`, and `.gz` or a name that ends in `-ubyte` for IDX as MNIST has it.
+/// Reads the numbers of a file. Its name tells the format: `.csv`, `.npy`, `.npz`, `.safetensors`,
+/// `.idx`, and for IDX also `.gz` or a name that ends in `-ubyte`, as in MNIST.
 ///
 /// There is at least one field, and all have the same number of rows.
 ///
@@ -87,7 +87,7 @@ pub fn read_fields(path: &Path) -> Result<Vec<Field>, Diagnostics> {
     let name = path.display().to_string();
     let format = match Format::of(&name) {
         Ok(format) => format,
-        // Whether there is such a file matters more than what it is called.
+        // Whether the file exists matters more than what it is called.
         Err(unknown) => return read_bytes(path).and(Err(unknown.into())),
     };
     let file = match format {

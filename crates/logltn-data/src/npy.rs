@@ -1,7 +1,7 @@
 //! NumPy's `.npy`: a magic string, a header that is a Python dictionary, then the numbers.
 //!
-//! Read by hand, since the header is small and every way in which a file can be wrong deserves its own
-//! message.
+//! Parsed by hand, since the header is small and every way in which a file can be wrong deserves its
+//! own message.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 /// NumPy's own headers take about a hundred bytes; this leaves room for any shape.
 pub(super) const LONGEST_HEADER: usize = 1 << 20;
 
-/// Reads the bytes of an `.npy` file, or of one that is read where it is; `name` stands for the file in messages.
+/// Reads the bytes of an `.npy` file, in memory or mapped; `name` stands for the file in messages.
 pub(super) fn parse(
     bytes: &[u8],
     map: Option<&Arc<Mapped>>,
@@ -35,7 +35,7 @@ pub(super) struct Header {
     pub(super) end: usize,
 }
 
-/// How many bytes must be at hand for [`header`] to succeed, given the first few.
+/// How many bytes [`header`] needs, given the first few.
 pub(super) fn header_length(start: &[u8]) -> Option<usize> {
     let (begin, length) = match *start {
         [_, _, _, _, _, _, 1, _, a, b, ..] => (10, usize::from(u16::from_le_bytes([a, b]))),
@@ -47,10 +47,10 @@ pub(super) fn header_length(start: &[u8]) -> Option<usize> {
     Some(begin + length)
 }
 
-/// The first bytes that [`header_length`] wants to see.
+/// How many bytes [`header_length`] needs.
 pub(super) const PREAMBLE: usize = 12;
 
-/// Reads the header of an npy file that starts with `bytes`; the numbers need not be there.
+/// Reads the header of an npy file that starts with `bytes`; the numbers may be missing.
 pub(super) fn header(bytes: &[u8], place: &str) -> Result<Header, Diagnostics> {
     if !bytes.starts_with(MAGIC) {
         let (found, help) = sniff::found(bytes, MAGIC.len());
@@ -181,7 +181,7 @@ fn element(descr: &str) -> Option<(Element, ByteOrder)> {
     Some((element, order))
 }
 
-/// The three entries of a header, as far as they were there.
+/// The three entries of a header, as far as they are present.
 #[derive(Default)]
 struct Dictionary {
     descr: Option<String>,
@@ -298,7 +298,7 @@ impl<'a> Cursor<'a> {
                 .map_err(|_| Wrong::Syntax("a shape of integers"))?;
             numbers.push(number);
             self.rest = rest;
-            self.skip("L"); // Python 2 wrote long integers so
+            self.skip("L"); // Python 2 wrote long integers this way
             if !self.skip(",") {
                 self.expect(")", "`,` or `)`")?;
                 break;

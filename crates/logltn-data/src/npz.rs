@@ -57,7 +57,7 @@ pub(super) fn parse(bytes: &[u8], name: &str) -> Result<Vec<Field>, Diagnostics>
     problems.finish(fields)
 }
 
-/// A member that the list at the end of an archive names twice. The zip reader silently keeps the last of them.
+/// A member that the directory of an archive lists twice. The zip reader silently keeps the last one.
 fn named_twice(bytes: &[u8], list: u64) -> Option<String> {
     let mut rest = bytes.get(usize::try_from(list).ok()?..)?;
     let mut seen = FxHashSet::default();

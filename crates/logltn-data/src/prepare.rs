@@ -1,4 +1,4 @@
-//! Columns as they are: numbers, categories, dates and missing cells become numbers that networks can learn from.
+//! Raw columns: numbers, categories, dates and missing cells become numbers that networks can learn from.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::csv::CsvFile;
 use crate::date::DateForm;
 use crate::problems::{Problems, counted, shown};
 
-/// The most categories of a column that have their own number; the rarer ones share one.
+/// The most categories of a column that get an input of their own; rarer ones share one.
 const MOST_CATEGORIES: usize = 100;
 /// How many names a message lists.
 const MOST_LISTED: usize = 5;
@@ -28,14 +28,14 @@ pub enum ColumnKind {
 }
 
 impl ColumnKind {
-    /// All of them, as a manifest names them.
+    /// All kinds, as a manifest names them.
     pub const ALL: [(&'static str, ColumnKind); 3] = [
         ("number", ColumnKind::Number),
         ("category", ColumnKind::Category),
         ("date", ColumnKind::Date),
     ];
 
-    /// What the cells of a column look like; numbers where all are missing.
+    /// The kind that the cells of a column look like; numbers if all are missing.
     ///
     /// ```
     /// use logltn_data::{ColumnKind, CsvFile};
@@ -58,7 +58,7 @@ impl ColumnKind {
     }
 }
 
-/// Whether a cell says that nothing is known: it is empty, or one of the words that programs write for that.
+/// Whether a cell is missing: empty, or one of the words that programs write for a missing value.
 ///
 /// ```
 /// assert!(logltn_data::is_missing("NA") && logltn_data::is_missing(""));
@@ -71,13 +71,14 @@ pub fn is_missing(cell: &str) -> bool {
     )
 }
 
-/// The same of a number or a date, which `None` cannot be. (A category can.)
+/// The same for a number or a date, where the word `None` also means missing. (It may be a
+/// category.)
 fn is_missing_number(cell: &str) -> bool {
     is_missing(cell) || cell == "None"
 }
 
-/// The first row of a column whose cell is not a number, or no date, where nearly all others are: a word for what is
-/// missing, perhaps, or a slip. None where the column is of one kind.
+/// The first cell that is not a number, or not a date, in a column where nearly all others are: perhaps a word for
+/// missing values, or a typo. `None` if all cells are of one kind.
 ///
 /// ```
 /// use logltn_data::{CsvFile, odd_among_numbers};
@@ -99,7 +100,7 @@ pub fn odd_among_numbers(file: &CsvFile, column: usize) -> Option<(usize, &'stat
     numbers.or_else(|| nearly_all(&is_date).map(|row| (row, "dates")))
 }
 
-/// That [one cell](odd_among_numbers) makes categories of numbers.
+/// The warning that [one cell](odd_among_numbers) turns numbers into categories.
 pub fn mixed_column(file: &CsvFile, column: usize) -> Option<Diagnostic> {
     let (row, others) = odd_among_numbers(file, column)?;
     let what = format!(
@@ -114,9 +115,9 @@ pub fn mixed_column(file: &CsvFile, column: usize) -> Option<Diagnostic> {
     )
 }
 
-/// How the columns of a file become numbers, found on the rows that are learnt from and kept with what was learnt: numbers
-/// and dates are centred and scaled to a standard deviation of 1, with the mean and an indicator for missing ones;
-/// categories have a number each, 1 for the one that is meant.
+/// How the columns of a file become numbers, fitted on the training rows and stored with the model: numbers and dates are
+/// centred and scaled to a standard deviation of 1, missing ones become the mean, with an indicator; categories are
+/// one-hot.
 ///
 /// ```
 /// use logltn_data::{CsvFile, Preparation};
@@ -155,9 +156,9 @@ enum Made {
     },
     Category {
         values: Vec<String>,
-        /// Whether the rare ones share a number.
+        /// Whether the rare categories share an input.
         other: bool,
-        /// Whether missing ones have a number.
+        /// Whether missing values have an input.
         missing: bool,
     },
 }
@@ -168,11 +169,11 @@ struct Scale {
     mean: f64,
     #[serde(with = "exact")]
     scale: f64,
-    /// Whether there is an indicator.
+    /// Whether there is an indicator of missing values.
     missing: bool,
 }
 
-/// Numbers as text, which is read back to the last bit.
+/// Numbers as text that reads back to the same bits.
 mod exact {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
@@ -191,11 +192,11 @@ mod exact {
 }
 
 impl Preparation {
-    /// Looks at some columns of a file, in the rows that are learnt from. Columns that `kinds` does not name are what they
-    /// [look like](ColumnKind::of). With the preparation come warnings.
+    /// Fits some columns of a file on the training rows. Columns that `kinds` does not name are what they [look
+    /// like](ColumnKind::of). The preparation comes with warnings.
     ///
     /// # Errors
-    /// If a cell is not what its column holds.
+    /// If a cell does not fit the kind of its column.
     pub fn fit(
         file: &CsvFile,
         columns: &[usize],
@@ -238,26 +239,26 @@ impl Preparation {
         Ok((Preparation { columns: made }, warnings))
     }
 
-    /// The columns of the file that it reads.
+    /// The columns of the file that it uses.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().map(|column| column.name.as_str())
     }
 
-    /// What each of the numbers is.
+    /// What each of the resulting numbers means.
     pub fn names(&self) -> Vec<String> {
         self.columns.iter().flat_map(Column::names).collect()
     }
 
-    /// For each column that it reads how many numbers it becomes.
+    /// How many numbers each of its columns becomes.
     pub fn widths(&self) -> impl Iterator<Item = (&str, usize)> {
         (self.columns.iter()).map(|column| (column.name.as_str(), column.names().count()))
     }
 
-    /// The numbers of another file with these columns, in any order, with warnings: of categories and missing cells that
-    /// were not met before, and of columns that are neither read nor `ignored`.
+    /// The numbers of another file with these columns, in any order, with warnings about unseen categories, about
+    /// missing cells in columns that had none, and about columns that are neither used nor `ignored`.
     ///
     /// # Errors
-    /// If a column is not there, or a cell is not what its column holds.
+    /// If a column is missing, or a cell does not fit the kind of its column.
     pub fn apply(
         &self,
         file: &CsvFile,
@@ -542,7 +543,7 @@ fn scale(
     Scale {
         mean,
         scale,
-        // Of a column that is always missing an indicator says nothing.
+        // If a column is always missing, an indicator carries no information.
         missing: missing && !values.is_empty(),
     }
 }
@@ -559,14 +560,14 @@ fn says_nothing(file: &CsvFile, column: usize) -> Diagnostic {
     ))
 }
 
-/// Of numbers of any size. What does not vary keeps its size: a deviation of 0 is no scale.
+/// Handles numbers of any size. Constant columns are not scaled, since their deviation is 0.
 fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
     let largest = values.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
     if largest == 0.0 {
         return (0.0, 1.0);
     }
     let count = values.len() as f64;
-    // Squares of large numbers would not be finite.
+    // Squares of large numbers may overflow.
     let mean = values.iter().map(|x| x / largest).sum::<f64>() / count;
     let squares = values.iter().map(|x| (x / largest - mean).powi(2));
     let deviation = (squares.sum::<f64>() / count).sqrt();
@@ -603,7 +604,7 @@ fn date_form(
             form
         }
         None => {
-            // The form of most of them is taken.
+            // The most frequent form wins.
             let forms = [
                 DateForm::YearMonthDay,
                 DateForm::DayMonthYear,

@@ -5,7 +5,7 @@ use logltn_diagnostics::{Diagnostic, Diagnostics};
 /// A file with the wrong format has something wrong in every row; this many messages make the point.
 const MOST_SHOWN: usize = 10;
 
-/// The problems of one file, only the first few of which are reported.
+/// The problems of one file. Only the first few are reported.
 #[derive(Default)]
 pub struct Problems {
     shown: Vec<Diagnostic>,
@@ -18,7 +18,7 @@ impl Problems {
         Problems::default()
     }
 
-    /// Adds one. The message is only made if it will be shown: there may be millions.
+    /// Adds one. The message is built only if it will be shown, since there may be millions.
     pub fn push(&mut self, problem: impl FnOnce() -> Diagnostic) {
         if self.shown.len() < MOST_SHOWN {
             self.shown.push(problem());
@@ -27,7 +27,7 @@ impl Problems {
         }
     }
 
-    /// Adds all that was found by a part of the reader.
+    /// Adds everything that a part of the reader found.
     pub fn extend(&mut self, problems: Diagnostics) {
         for problem in problems {
             self.push(|| problem);
@@ -39,7 +39,7 @@ impl Problems {
         self.shown.is_empty()
     }
 
-    /// Adds a fact to the first message: one that is about the file rather than one of its cells.
+    /// Adds to the first message a fact about the file rather than about a cell.
     pub fn note_first(&mut self, text: impl Into<String>) {
         if !self.shown.is_empty() {
             let first = self.shown.remove(0).note(text);
@@ -71,7 +71,7 @@ pub fn fatal<T>(problem: Diagnostic) -> Result<T, Diagnostics> {
     Err(problem.into())
 }
 
-/// A piece of a file as it can stand in a message: on one line, in backticks, not too long.
+/// A piece of a file as quoted in a message: on one line, in backticks, shortened.
 pub fn shown(text: &str) -> String {
     const MOST_CHARACTERS: usize = 40;
     if text.is_empty() {

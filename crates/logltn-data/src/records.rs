@@ -1,4 +1,4 @@
-//! Lines of comma-separated cells, before anything is known about what they mean.
+//! Lines of comma-separated cells, before they are interpreted.
 
 use csv::{ByteRecord, ReaderBuilder};
 use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
@@ -8,7 +8,7 @@ use super::problems::{counted, fatal};
 use super::sniff;
 
 /// The cells of a text, in one buffer: tables may have millions of rows, too many for a string per
-/// cell. What all rows have in common is not kept for each.
+/// cell. What all rows have in common is not stored per row.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Records {
     text: String,
@@ -21,7 +21,7 @@ pub(super) struct Records {
     blank_line: Option<usize>,
 }
 
-/// Places in a text, as short as they can be.
+/// Positions in a text, in the narrowest type that fits.
 #[derive(Clone, Debug)]
 enum Ends {
     Short(Vec<u32>),
@@ -41,7 +41,7 @@ impl Ends {
             Ok(_) => Ends::Short(Vec::new()),
             Err(_) => Ends::Long(Vec::new()),
         };
-        // Not by doubling, which could take twice as much.
+        // Not by doubling, which could take twice the memory.
         match &mut ends {
             Ends::Short(ends) => ends.reserve_exact(cells),
             Ends::Long(ends) => ends.reserve_exact(cells),
@@ -71,7 +71,7 @@ impl Ends {
     }
 }
 
-/// Numbers that mostly grow by the same from one to the next: only from where they do not are they kept.
+/// Numbers that mostly grow by a constant step: only the deviations are stored.
 #[derive(Clone, Debug, Default)]
 struct Steady {
     first: usize,
@@ -127,7 +127,7 @@ impl Records {
         self.record_ends.get(record) - self.first_cell(record)
     }
 
-    /// A cell, blanks around it left out.
+    /// A cell, without the blanks around it.
     pub(super) fn cell(&self, record: usize, column: usize) -> &str {
         let cell = self.first_cell(record) + column;
         let start = if cell == 0 {
@@ -146,7 +146,7 @@ impl Records {
         }
     }
 
-    /// Splits a text into cells. Records may differ in length; blank lines are passed over.
+    /// Splits a text into cells. Records may differ in length; blank lines are skipped.
     pub(super) fn parse(bytes: &[u8], name: &str) -> Result<Records, Diagnostics> {
         let text = utf8(bytes, name)?;
         let ends = |&&b: &&u8| matches!(b, b',' | b'\n' | b'\r');
@@ -229,8 +229,8 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// Goes to where the reader has got to, and through the second half of a CRLF if it stopped within:
-    /// gives the line that starts there.
+    /// Advances to the reader's position, and past the second half of a CRLF if it stopped inside one;
+    /// returns the line that starts there.
     fn to(&mut self, position: usize) -> usize {
         let bytes = self.text.as_bytes();
         while self.at < position || (self.at > 0 && bytes[self.at - 1..].starts_with(b"\r\n")) {
@@ -239,7 +239,7 @@ impl Lines<'_> {
         self.line
     }
 
-    /// Goes over blank lines: gives the place of the first byte of the next record.
+    /// Skips blank lines; returns the position of the first byte of the next record.
     fn past_breaks(&mut self) -> usize {
         while let Some(b'\r' | b'\n') = self.text.as_bytes().get(self.at) {
             self.step();
@@ -282,8 +282,8 @@ fn utf8<'a>(bytes: &'a [u8], name: &str) -> Result<&'a str, Diagnostics> {
     )
 }
 
-/// Whether the last record of a text, which starts where `text` does, is within a quoted cell when the
-/// text ends. The reader forgives that, and so takes the rest of a file for one cell.
+/// Whether the text ends inside a quoted cell of its last record, which starts at the start of `text`.
+/// The reader allows that, and so takes the rest of a file for one cell.
 fn ends_inside_quotes(text: &str) -> bool {
     #[derive(PartialEq)]
     enum At {

@@ -30,12 +30,12 @@ const LENGTH_BYTES: usize = 8;
 
 /// Reads the bytes of a `.safetensors` file; `name` stands for the file in messages.
 ///
-/// The tensors come in the order of their names: the format has none that its writers would keep.
+/// The tensors are sorted by name, since the format defines no order.
 pub fn parse_safetensors(bytes: &[u8], name: &str) -> Result<Vec<Field>, Diagnostics> {
     parse(bytes, None, name)
 }
 
-/// The same of a file that is read where it is.
+/// The same for a mapped file.
 pub(super) fn parse(
     bytes: &[u8],
     map: Option<&Arc<Mapped>>,
@@ -94,7 +94,7 @@ fn split<'a>(bytes: &'a [u8], name: &str) -> Result<(&'a [u8], &'a [u8]), Diagno
 }
 
 fn tensors(header: &[u8], name: &str) -> Result<BTreeMap<String, Entry>, Diagnostics> {
-    // A value of JSON takes many times its text.
+    // A JSON value takes many times the memory of its text.
     ask(40 * header.len() as u128, || {
         format!("the header of {name}")
     })?;
@@ -159,11 +159,11 @@ fn tensors(header: &[u8], name: &str) -> Result<BTreeMap<String, Entry>, Diagnos
     problems.finish(tensors)
 }
 
-/// The pairs of a JSON object as they stand there. A map would silently keep the last of two equal keys.
+/// The pairs of a JSON object in order. A map would silently keep the last of two equal keys.
 struct Pairs<T>(Vec<(String, T)>);
 
 impl<T> Pairs<T> {
-    /// The first key that is there twice.
+    /// The first duplicate key.
     fn twice(&self) -> Option<&str> {
         let mut seen = FxHashSet::default();
         let mut keys = self.0.iter().map(|(key, _)| key.as_str());
@@ -191,7 +191,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pairs<T> {
     }
 }
 
-/// What a name of the header stands for.
+/// What a name in the header stands for.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Described {
@@ -208,7 +208,7 @@ impl Described {
     }
 }
 
-/// What the header says of one tensor.
+/// What the header says about a tensor.
 #[derive(Deserialize)]
 struct Entry {
     dtype: String,
@@ -250,7 +250,7 @@ impl Entry {
         })
     }
 
-    /// The bytes of the tensor's numbers, which should be as many as `expected` for its shape.
+    /// The bytes of the tensor's numbers; there must be `expected` of them for its shape.
     fn slice<'a>(
         &self,
         data: &'a [u8],

@@ -1,6 +1,7 @@
-//! What a file is, judged by its first bytes: so that "wrong format" can say which format it is.
+//! The type of a file, guessed from its first bytes, so that a "wrong format" message can say which
+//! format it is.
 
-/// First bytes, what has them, and what to do about it.
+/// Magic bytes, the type that has them, and what to do about it.
 const SIGNATURES: &[(&[u8], &str, &str)] = &[
     (
         b"\x1f\x8b",
@@ -55,15 +56,15 @@ const SIGNATURES: &[(&[u8], &str, &str)] = &[
     (b"\xfe\xff", "UTF-16 text", "save it as UTF-8"),
 ];
 
-/// A guess at what a file is.
+/// A guess at the type of a file.
 pub(super) struct Guess {
     /// Fits after "this looks like".
     pub(super) what: &'static str,
-    /// How to go on from there.
+    /// What to do next.
     pub(super) help: &'static str,
 }
 
-/// What the file looks like, if its first bytes tell.
+/// The likely type of the file, if its first bytes tell.
 pub(super) fn guess(bytes: &[u8]) -> Option<Guess> {
     let signature = SIGNATURES.iter().find(|s| bytes.starts_with(s.0));
     if let Some(&(_, what, help)) = signature {

@@ -1,4 +1,4 @@
-//! Numbers in memory, or in a file that is larger than memory may be.
+//! Numbers in memory, or in a file that may be larger than memory.
 
 use std::fmt;
 use std::fs::File;
@@ -18,7 +18,7 @@ pub(super) const MAPPED_FROM: u64 = 1 << 28;
 
 /// Numbers in memory, or mapped from their file and read on access. Dereferences to a slice.
 ///
-/// The file of the latter must stay as it is. If it is cut off, reading ends the program (`cut.rs`).
+/// A mapped file must not change. If it is truncated, reading ends the program (`cut.rs`).
 pub struct Stored<T: Plain>(Storage<T>);
 
 #[derive(Clone)]
@@ -49,7 +49,7 @@ impl Plain for u8 {}
 impl Plain for f32 {}
 impl Plain for f64 {}
 
-/// A file as memory.
+/// A mapped file.
 pub(super) struct Mapped {
     // Declared first, so that it is dropped first.
     _watched: Watched,
@@ -59,8 +59,8 @@ pub(super) struct Mapped {
 impl Mapped {
     pub(super) fn open(path: &Path) -> Result<Arc<Mapped>, Diagnostics> {
         let opened = File::open(path).and_then(|file| {
-            // SAFETY: the bytes are only ever read, as numbers that any bytes are. Somebody who writes to the file meanwhile
-            // changes them; that is said where this is promised.
+            // SAFETY: the bytes are only read, as numbers for which any bytes are valid. Writing to the file meanwhile
+            // changes them; the documentation of the type says so.
             unsafe { Mmap::map(&file) }
         });
         match opened {
@@ -81,8 +81,8 @@ impl Mapped {
 }
 
 impl<T: Plain> Stored<T> {
-    /// The numbers that are in a file, if they can be read as they are: the machine must have the bytes of a number in the
-    /// same order, and begin them at the same places.
+    /// The numbers of a file, if they can be read in place: the machine must have the same byte order, and the numbers
+    /// must be aligned.
     pub(super) fn mapped(map: &Arc<Mapped>, bytes: &[u8]) -> Option<Stored<T>> {
         let start = bytes.as_ptr().addr().checked_sub(map.map.as_ptr().addr())?;
         let fits = start + bytes.len() <= map.map.len();
@@ -99,7 +99,7 @@ impl<T: Plain> Stored<T> {
 }
 
 impl<T: Plain> Stored<T> {
-    /// Whether they are read from their file when they are looked at.
+    /// Whether they are read from their file on access.
     pub fn is_in_file(&self) -> bool {
         matches!(self.0, Storage::File(_))
     }
@@ -113,8 +113,8 @@ impl<T: Plain> Deref for Stored<T> {
             Storage::Memory(numbers) => numbers,
             Storage::File(file) => {
                 let bytes = &file.map.map[file.start..][..file.count * size_of::<T>()];
-                // SAFETY: it was aligned when it was made and does not move, there are as many bytes, and any bytes are a
-                // `Plain` number.
+                // SAFETY: alignment was checked at construction and the map does not move, the length is right, and any
+                // bytes are a valid `Plain` number.
                 unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), file.count) }
             }
         }
@@ -206,7 +206,7 @@ mod tests {
             (npy("<f4", "(3, 2)", &singles), true),
             (npy("<f8", "(3, 2)", &doubles), true),
             (npy("|u1", "(3, 8)", &singles), true),
-            // What a machine cannot read as it is, is read.
+            // What cannot be read in place is copied.
             (npy(">f4", "(3, 2)", &turned), false),
             (npy("<i4", "(3, 2)", &singles), false),
             (npy("<f4", "(2, 1)", &nan), false),
@@ -244,7 +244,7 @@ mod tests {
         let here = safetensors::parse(map.bytes(), Some(&map), "a").unwrap();
         assert_eq!(here, parse_safetensors(&bytes, "a").unwrap());
         assert!(here.iter().all(|field| in_file(&field.array)));
-        // The file is held open, and the numbers outlive what read them.
+        // The file stays open, and the numbers outlive the reader.
         drop(map);
         std::fs::remove_file(&path).unwrap();
         assert_eq!(here[1].array.to_f32(), [2.0, 3.0, 4.0, 5.0]);

@@ -8,7 +8,8 @@ use std::fmt;
 use crate::example::{Example, Mistake, Text};
 use crate::severity::Severity;
 
-/// Declares [`Code`] from the one list: a code without a name, a meaning and an example does not compile.
+/// Declares [`Code`] from a single list: a code without a name, a meaning and an example does not
+/// compile.
 macro_rules! codes {
     ($($section:literal { $(
         $code:ident = $name:literal: $meaning:literal, $severity:ident, $mistake:expr;
@@ -45,7 +46,7 @@ macro_rules! codes {
                 }
             }
 
-            /// Its topic: the part of the list that it is in.
+            /// Its topic: the section of the list that it is in.
             pub fn section(self) -> &'static str {
                 match self {
                     $($(Code::$code => $section,)*)*

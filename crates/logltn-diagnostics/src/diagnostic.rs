@@ -1,7 +1,7 @@
 //! Errors and warnings as data, and how a person reads them.
 //!
 //! Every stage (parser, resolver, manifest, readers, planner) reports into one [`Diagnostics`], so that
-//! one run tells the user everything that is wrong, each with its place.
+//! one run reports every mistake, each with its place.
 
 use std::fmt;
 
@@ -168,7 +168,7 @@ impl Diagnostic {
         self.help.as_deref()
     }
 
-    /// The name of the text that the problem has a place in.
+    /// The name of the text that the problem is in.
     pub fn file(&self) -> Option<&str> {
         self.place().map(|(file, ..)| file)
     }
@@ -190,7 +190,7 @@ impl Diagnostic {
         Some((source.name(), line, column))
     }
 
-    /// The source and the span that it points at, if it has a place.
+    /// The source and the span of the problem, if it has a place.
     pub fn span(&self) -> Option<(&Source, Span)> {
         Some((self.source.as_ref()?, self.labels.first()?.span))
     }
@@ -257,7 +257,7 @@ impl Diagnostic {
     }
 }
 
-/// A span relative to `start`, moved onto character borders of `text` and inside it.
+/// A span relative to `start`, clamped to `text` and moved to character boundaries.
 fn clamp_to_characters(text: &str, span: Span, start: usize) -> std::ops::Range<usize> {
     let mut from = (span.start as usize).saturating_sub(start).min(text.len());
     let mut to = (span.end as usize).saturating_sub(start).min(text.len());
@@ -270,12 +270,12 @@ fn clamp_to_characters(text: &str, span: Span, start: usize) -> std::ops::Range<
     from..to.max(from)
 }
 
-/// Text to be quoted in a message: on one line, and not too long.
+/// Text quoted in a message: on one line, and shortened.
 ///
 /// A message is read on a terminal, and the whole text is in the excerpt below it anyway.
 pub fn shortened(text: &str) -> String {
     const LIMIT: usize = 60;
-    // No more than is needed is looked at: the text may be a megabyte.
+    // Only the part that is needed is examined: the text may be a megabyte.
     let text = text.trim_start();
     let cut = text
         .char_indices()
@@ -323,7 +323,7 @@ impl Diagnostics {
         others.into_iter().for_each(|one| self.push(one));
     }
 
-    /// The same, those without a place at this one.
+    /// The same; those without a place get this one.
     pub fn placed(self, source: &Source, span: Span, label: &str) -> Diagnostics {
         let placed = |one: Diagnostic| match one.place() {
             Some(_) => one,
@@ -352,7 +352,8 @@ impl Diagnostics {
         self.list.iter()
     }
 
-    /// Errors before warnings, each from the top of the file to the bottom; what has no place first.
+    /// Errors before warnings, each from the top of the file to the bottom; those without a place
+    /// first.
     pub fn sort_by_place(&mut self) {
         self.list.sort_by_key(|d| {
             let place = d.labels.first().map(|l| l.span.start);
@@ -369,8 +370,8 @@ impl Diagnostics {
         }
     }
 
-    /// All messages, blank lines between them, at most `limit` of them. Where some are left out, those are
-    /// warnings as long as there are any: an error must not be lost behind them.
+    /// All messages, separated by blank lines, at most `limit` of them. Warnings are left out first, so
+    /// that no error is hidden by them.
     pub fn render(&self, colour: bool, limit: usize) -> String {
         let mut shown: Vec<&Diagnostic> = self.list.iter().collect();
         if shown.len() > limit {
@@ -437,7 +438,7 @@ mod tests {
         let text = found.render(false, 2);
         assert!(text.starts_with("error: the error"), "{text}");
         assert!(text.contains("warning 0") && text.contains("… and 4 more"));
-        // With room for all of them the order is that in which they were found.
+        // If there is room for all, they stay in the order in which they were found.
         assert!(found.render(false, 6).starts_with("warning: warning 0"));
     }
 }

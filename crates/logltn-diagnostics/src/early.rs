@@ -18,7 +18,7 @@ pub fn listen(listener: fn(&Diagnostic)) {
     let _ = LISTENER.set(listener);
 }
 
-/// Whether there is a listener; without one nothing need be computed.
+/// Whether there is a listener; without one the warning need not be computed.
 pub fn is_heard() -> bool {
     LISTENER.get().is_some()
 }

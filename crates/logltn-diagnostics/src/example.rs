@@ -14,23 +14,23 @@ pub struct Example {
 /// What is done wrong in an [`Example`].
 #[derive(Clone, Copy, Debug)]
 pub enum Mistake {
-    /// A theory, found out when it is read or planned.
+    /// A theory; the mistake is found when it is read or planned.
     Theory(Text),
-    /// Files beside those of [`SURROUNDINGS`], or instead of them, and the commands that are run there. The last one
-    /// finds it.
+    /// Files in addition to those of [`SURROUNDINGS`], or replacing them, and the commands to run there. The last
+    /// command finds the mistake.
     Files {
         /// The commands after `logltn`, one per line.
         commands: Text,
-        /// Their names and what is in them.
+        /// Their names and contents.
         files: &'static [(&'static str, Text)],
     },
-    /// What is done, in words: in a program, or to a run.
+    /// A description in words: something done in a program, or to a run.
     Action(Text),
-    /// It cannot be produced at will, for the reason given, so no test does.
+    /// It cannot be produced at will, for the reason given, so no test produces it.
     Unmakeable(Text),
 }
 
-/// The files that a command of an example finds, if the example does not bring its own.
+/// The files available to the commands of an example unless it brings its own.
 pub const SURROUNDINGS: &[(&str, Text)] = &[
     (
         "theory.ltn",
@@ -60,8 +60,8 @@ pub const SURROUNDINGS: &[(&str, Text)] = &[
     ),
 ];
 
-/// The contents of a file, which need not be text. What begins with a line break is indented like the source code
-/// around it, and comes without that.
+/// The contents of a file, which may be binary. If it begins with a line break, it is indented like the
+/// surrounding source code, and the indentation is removed.
 #[derive(Clone, Copy)]
 pub struct Text(pub(crate) &'static [u8]);
 

@@ -1,9 +1,9 @@
-//! Text from input, made safe to look at.
+//! Text from input, made safe to display.
 
 use std::borrow::Cow;
 
-/// Text without the characters that a terminal obeys instead of showing: control characters other than line breaks
-/// and tabs, and those that turn the direction of writing. They are shown as escapes.
+/// Replaces the characters that a terminal obeys instead of showing, control characters other than line breaks and
+/// tabs, and those that change the direction of writing, by escapes.
 ///
 /// ```
 /// use logltn_diagnostics::harmless;
@@ -25,18 +25,19 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a terminal would do something else with a character than show it.
+/// Whether a terminal would do anything other than show a character.
 pub fn is_obeyed(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t') || turns_direction(c)
 }
 
-/// Whether a character turns the direction of what follows, so that text can look like another.
+/// Whether a character changes the direction of what follows, so that text can look like something
+/// else.
 pub fn turns_direction(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The same for an excerpt of a text, in which places are counted in bytes: each character becomes another of the
-/// same length.
+/// The same for an excerpt in which positions are counted in bytes: each character is replaced by one of the same
+/// length.
 pub(crate) fn harmless_in_place(text: &str) -> String {
     (text.chars())
         .map(|c| match c.len_utf8() {

@@ -1,8 +1,8 @@
-//! What is wrong with a text or a file, as data that programs can tell apart and people can read.
+//! What is wrong with a text or a file, as data for programs and messages for people.
 //!
 //! A [`Diagnostic`] has a [`Code`], which names the kind of mistake for programs, a message for people, and a
-//! place in a [`Source`]. [`Diagnostics`] are all that one run has found. This crate knows neither logic nor
-//! files, so that every other crate can use it.
+//! place in a [`Source`]. [`Diagnostics`] is everything that one run has found. This crate knows neither
+//! logic nor files, so that every other crate can use it.
 //!
 //! ```
 //! use logltn_diagnostics::{Code, Diagnostic, Source, Span};

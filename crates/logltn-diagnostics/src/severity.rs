@@ -1,4 +1,4 @@
-//! Errors and warnings told apart.
+//! Errors and warnings.
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

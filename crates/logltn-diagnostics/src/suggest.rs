@@ -1,4 +1,4 @@
-//! "Did you mean": the nearest known name to one that is not known.
+//! "Did you mean": the known name nearest to an unknown one.
 
 /// The candidate nearest to `name`, if it is near enough to be a typing error.
 ///
@@ -12,7 +12,7 @@
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = name.chars().count();
     if length > 100 {
-        return None; // not a typing error, and the distance is quadratic
+        return None; // too long for a typing error, and the distance is quadratic
     }
     let allowed = length / 3;
     candidates
@@ -32,8 +32,8 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, c)| c)
 }
 
-/// `did you mean `x`?` for the nearest candidate. Every short name is near to every other, so of a name of one letter all
-/// that are as short are named, if they are few.
+/// `did you mean `x`?` for the nearest candidate. Every short name is near every other, so for a one-letter name all
+/// candidates of one letter are listed, if they are few.
 ///
 /// ```
 /// use logltn_diagnostics::did_you_mean;

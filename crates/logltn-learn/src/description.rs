@@ -116,7 +116,7 @@ impl KnowledgeBase {
             }
             NetworkRef::Shared(name) => {
                 out.insert(format!("{key}.network"), name.clone());
-                // A trunk's inputs speak of these.
+                // A trunk's inputs refer to these.
                 if let (
                     Some(args),
                     Some(Network {

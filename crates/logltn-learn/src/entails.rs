@@ -73,7 +73,7 @@ pub struct Entailment {
     pub restarts: u64,
 }
 
-/// A grounding, as far as people can read it.
+/// A grounding in readable form.
 #[derive(Clone, Debug, Default)]
 pub struct Counterexample {
     /// The truth of each axiom.
@@ -91,14 +91,15 @@ const MARGIN: f64 = 1e-6;
 /// The most tuples of a predicate that are written out.
 pub(crate) const MOST_TUPLES: u128 = 1000;
 
-/// A step of the search moves a number so far at first: one that stands for a truth itself, and one of a network.
+/// How far a step of the search moves a number at first: one that is a truth itself, and one from a network.
 const FAR: f64 = 0.1;
 const NEAR: f64 = 0.01;
 
 /// Randomness for starts, apart from that of initial weights.
 const STARTS: u64 = 17;
 
-/// Looks for a grounding that satisfies the axioms of a knowledge base and not a formula. `watch` is told after each step.
+/// Searches for a grounding that satisfies the axioms of a knowledge base but not a formula. Calls `watch` after each
+/// step.
 ///
 /// # Errors
 /// If the formula cannot be understood, or cannot be evaluated with this knowledge.
@@ -392,7 +393,7 @@ impl<'k> Question<'k> {
     }
 }
 
-/// The gradient of a model, of length 1 unless it is nothing: how steep a truth is says nothing about how much it matters.
+/// The gradient of a model, scaled to length 1 unless it is 0: how steep a truth is does not tell how much it matters.
 fn gradient(model: &mut Model, out: &mut Vec<f32>) {
     out.clear();
     model.visit_gradients(&mut |gradients| out.extend_from_slice(gradients));

@@ -116,7 +116,7 @@ fn refute(knowledge: &KnowledgeBase, plan: Plan) -> Result<Counterexample, Diagn
         let Some(of) = asked.rows_of(&rows, &[]) else {
             continue;
         };
-        // What nobody speaks of may be anything.
+        // An atom that no formula mentions may have any value.
         let data = is_data(knowledge, of.predicate);
         let certain = |x: &mut f64| {
             *x = if data && (*x == 0.0 || *x == 1.0) {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use logltn::vector::Real;
 
-/// One array of a sort's features: as many numbers for each individual, one individual after the other.
+/// One array of a sort's features: the same count of numbers for each individual, one individual after
+/// another.
 #[derive(Clone)]
 pub struct Field {
     /// Its name, for inputs such as `x.position`; `None` if it is all that there is of an individual.
@@ -96,7 +97,7 @@ impl Field {
         self.len() == 0
     }
 
-    /// The numbers of an individual, as networks see them; `None` if there is none of that index.
+    /// The numbers of an individual, as networks see them; `None` if the index is out of range.
     pub fn individual(&self, index: usize) -> Option<Vec<f32>> {
         let width = self.width();
         let start = index.checked_mul(width)?;

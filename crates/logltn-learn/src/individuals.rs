@@ -6,7 +6,7 @@ use logltn::{Code, Diagnostic};
 
 use crate::field::{Field, Values};
 
-/// Who the individuals of a sort are, and what is known of them.
+/// The individuals of a sort, and what is known about them.
 ///
 /// ```
 /// use logltn_learn::Individuals;

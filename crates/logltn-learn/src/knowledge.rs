@@ -32,7 +32,7 @@ pub struct KnowledgeBase {
     pub learnable_constants: Vec<Option<usize>>,
 }
 
-/// What networks read of a sort's individuals.
+/// What networks read about a sort's individuals.
 #[derive(Clone, Debug, Default)]
 pub struct Vectors {
     /// Features.
@@ -68,13 +68,13 @@ pub struct Behind {
     pub network: NetworkRef,
     /// Names for the arguments, to be used in the network's inputs.
     pub args: Option<Vec<String>>,
-    /// The units of a function's values; without, they are what the network says.
+    /// The units of a function's values; without them, values are the network's output.
     pub units: Option<Units>,
     /// Where this is said.
     pub place: Place,
 }
 
-/// The units of a function's values: what its network says, around 0, times `scale`, plus `shift`.
+/// The units of a function's values: the network's output, around 0, times `scale`, plus `shift`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Units {
     /// What 1 stands for.

@@ -15,7 +15,7 @@ use crate::evaluate::Evaluated;
 /// no planning.
 pub const FROM: usize = 1 << 22;
 
-/// This many rows are evaluated at once, unless something else is said.
+/// This many rows are evaluated at once, unless set otherwise.
 const PART: usize = 1 << 17;
 
 /// The large tables of these data: those with at least this many rows.

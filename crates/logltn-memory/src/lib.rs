@@ -18,20 +18,20 @@ use std::time::Duration;
 
 use logltn_diagnostics::{Code, Diagnostic};
 
-/// 0 until it is first asked for.
+/// 0 until first queried.
 static LIMIT: AtomicU64 = AtomicU64::new(0);
 /// Bytes that [`Counting`] has allocated and not freed.
 static USED: AtomicU64 = AtomicU64::new(0);
 static PEAK: AtomicU64 = AtomicU64::new(0);
-/// What is being done, for the message if memory ends in the middle of it.
+/// What is being done, for the message if memory runs out.
 static DOING: Mutex<String> = Mutex::new(String::new());
 
-/// What is done and said if memory ends in the middle of something that can be left out.
+/// What to do and say if memory runs out during optional work.
 static LEFT_OUT: Mutex<Option<LeftOut>> = Mutex::new(None);
 
 type LeftOut = (Box<dyn FnMut() + Send>, String);
 
-/// Where nothing is known about the machine.
+/// Used if nothing is known about the machine.
 const UNKNOWN_MACHINE: u64 = 8 << 30;
 
 /// How many bytes the process may take: half of the machine's memory, or of what its control group or `ulimit -v` allows,
@@ -47,7 +47,7 @@ pub fn limit() -> u64 {
     }
 }
 
-/// Says how many bytes the process may take.
+/// Sets how many bytes the process may take.
 pub fn set_limit(bytes: u64) {
     LIMIT.store(bytes.max(1), Ordering::Relaxed);
 }
@@ -62,7 +62,7 @@ pub fn peak() -> u64 {
     PEAK.load(Ordering::Relaxed)
 }
 
-/// How many bytes may still be taken.
+/// How many more bytes may be taken.
 pub fn left() -> u64 {
     limit().saturating_sub(used())
 }
@@ -83,13 +83,13 @@ pub fn doing(what: impl Into<String>) {
     *DOING.lock().unwrap_or_else(PoisonError::into_inner) = what.into();
 }
 
-/// While this lives, what is done can be left out: where the [limit] is met, the program does something else instead and ends
-/// well, with a warning and these words.
+/// While this lives, the current work is optional: when the [limit] is reached, the program runs the fallback instead and
+/// exits successfully, with a warning and these words.
 #[must_use]
 pub struct CanBeLeftOut(());
 
 impl CanBeLeftOut {
-    /// What is done instead should be little.
+    /// The fallback should be cheap.
     pub fn new(words: impl Into<String>, instead: impl FnMut() + Send + 'static) -> CanBeLeftOut {
         let new: LeftOut = (Box::new(instead), words.into());
         *LEFT_OUT.lock().unwrap_or_else(PoisonError::into_inner) = Some(new);
@@ -101,7 +101,7 @@ impl Drop for CanBeLeftOut {
     fn drop(&mut self) {
         let mut left_out = LEFT_OUT.lock().unwrap_or_else(PoisonError::into_inner);
         let old = left_out.take();
-        drop(left_out); // nothing is freed while it is held
+        drop(left_out); // nothing is freed while the lock is held
         drop(old);
     }
 }
@@ -133,13 +133,13 @@ impl TooMuch {
 
 static ALLOW_MORE: RwLock<&str> = RwLock::new("a higher limit allows more, if the machine has it");
 
-/// What to do about it, where nothing better is known.
+/// What to do about it, if nothing better is known.
 pub fn allow_more() -> &'static str {
     // A thread that waits for the lock may be ending for lack of memory.
     ALLOW_MORE.try_read().map_or("", |words| *words)
 }
 
-/// Sets how users of this program can allow more: by a flag or an argument.
+/// Sets how users of this program can raise the limit: by a flag or an argument.
 pub fn set_allow_more(words: &'static str) {
     *ALLOW_MORE.write().unwrap_or_else(PoisonError::into_inner) = words;
 }
@@ -169,13 +169,13 @@ impl fmt::Display for Shown {
     }
 }
 
-/// How many bytes of addresses the process may have, where `ulimit -v` bounds them. Code, the stacks of threads and what the
-/// allocator sets aside have addresses too.
+/// How many bytes of address space the process may have, if `ulimit -v` limits it. Code, thread stacks and the allocator's
+/// reserves take address space too.
 pub fn address_space() -> Option<u64> {
     addresses(&std::fs::read_to_string("/proc/self/limits").ok()?)
 }
 
-/// The bound in force in `/proc/self/limits`.
+/// The limit in force in `/proc/self/limits`.
 fn addresses(limits: &str) -> Option<u64> {
     let line = limits
         .lines()
@@ -184,7 +184,7 @@ fn addresses(limits: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// The memory of the machine, or less where a control group or a bound on addresses allows less.
+/// The memory of the machine, or less if a control group or a limit on address space allows less.
 fn machine() -> Option<u64> {
     let whole = std::fs::read_to_string("/proc/meminfo").ok();
     let whole = whole.as_deref().and_then(total);
@@ -227,13 +227,14 @@ fn control_groups(groups: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// What the system's allocator takes for so many bytes, its own notes included: blocks of 16 bytes, at least two.
+/// What the system's allocator takes for this many bytes, including its bookkeeping: blocks of 16 bytes, at least
+/// two.
 fn block(bytes: usize) -> u64 {
     ((bytes as u64 + 23) & !15).max(32)
 }
 
-/// An allocator that counts what it gives out, and ends the program with a message and status 2 rather than give out more
-/// than [`limit`], or where the system has no more. Code that asks first never reaches it; this is for code that did not.
+/// An allocator that counts what it hands out, and ends the program with a message and status 2 rather than exceed
+/// [`limit`], or when the system has no more. Code that asks first never gets there; this is for code that did not.
 ///
 /// A program installs it with `#[global_allocator]`; a library inside another program, which must not end that program, uses
 /// `Counting<false>`.
@@ -264,7 +265,7 @@ impl<const ENDS: bool> Counting<ENDS> {
     }
 }
 
-// SAFETY: everything is left to the system's allocator; counting touches atomics only.
+// SAFETY: everything is delegated to the system's allocator; counting touches atomics only.
 unsafe impl<const ENDS: bool> GlobalAlloc for Counting<ENDS> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         self.take(block(layout.size()));
@@ -318,12 +319,13 @@ fn none_left(bytes: usize) {
     );
 }
 
-/// Ends the program, with a message that takes no memory.
+/// Ends the program with a message, without allocating.
 fn end(what: fmt::Arguments<'_>, bytes: u128, help: &str) {
     static ENDING: AtomicBool = AtomicBool::new(false);
     thread_local!(static HERE: Cell<bool> = const { Cell::new(false) });
     if ENDING.swap(true, Ordering::Relaxed) {
-        // Ending may take a few bytes too. Other threads wait meanwhile: their requests cannot be met.
+        // Exiting may take a few bytes too. Other threads wait meanwhile: their requests cannot be
+        // met.
         while !HERE.with(Cell::get) {
             std::thread::sleep(Duration::from_secs(1));
         }
@@ -341,7 +343,7 @@ fn end(what: fmt::Arguments<'_>, bytes: u128, help: &str) {
     if let Ok(doing) = DOING.try_lock()
         && !doing.is_empty()
     {
-        // The name of a file may be long.
+        // A file name may be long.
         let most = (0..=doing.len().min(400)).rev();
         let mut most = most.filter(|at| doing.is_char_boundary(*at));
         let _ = write!(rest, " while {}", &doing[..most.next().unwrap_or(0)]);

@@ -11,7 +11,7 @@ use crate::processor::Processor;
 use crate::product::{PANEL, Start};
 use crate::spec::Shape;
 
-/// What is known of a block of rows.
+/// The state of a block of rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Block {
     /// The place of its first row in the batch.
@@ -33,7 +33,7 @@ pub(crate) struct Shared<'a> {
     pub processor: Processor,
     pub parameters: &'a [f32],
     pub packed: &'a Packed,
-    /// What dropout depends on; nothing is dropped without.
+    /// What dropout depends on; `None` disables dropout.
     pub draw: Option<Draw>,
 }
 

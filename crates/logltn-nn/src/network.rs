@@ -261,8 +261,8 @@ impl Network {
         &self.core.program.tensors
     }
 
-    /// Says which step the next [`forward`](Self::forward) is of, counted from 0. Steps count themselves; this is for
-    /// going on where another network, or another program, has stopped. Only [dropout](crate::LayerSpec::Dropout)
+    /// Sets the step number of the next [`forward`](Self::forward), counted from 0. Steps count themselves; this is
+    /// for continuing where another network, or another program, stopped. Only [dropout](crate::LayerSpec::Dropout)
     /// depends on it.
     ///
     /// ```
@@ -290,8 +290,8 @@ impl Network {
         self.forward_keeping(input, rows, rows)
     }
 
-    /// The same, but [`backward`](Self::backward) is only for the first `kept` rows: no gradient comes to the others,
-    /// and nothing is remembered of them. All outputs have the same bits as without.
+    /// The same, but [`backward`](Self::backward) covers only the first `kept` rows: the others get no gradient, and
+    /// nothing is stored for them. All outputs have the same bits either way.
     ///
     /// ```
     /// use logltn_nn::{Activation, Network, mlp};
@@ -329,8 +329,7 @@ impl Network {
         output
     }
 
-    /// From when this flag is set, passes leave out blocks of rows: whatever they compute is then good for nothing, and
-    /// soon over.
+    /// Once this flag is set, passes skip blocks of rows: they finish soon, and their results are useless.
     pub fn set_stop(&mut self, stop: Arc<AtomicBool>) {
         self.core.stop = stop;
     }

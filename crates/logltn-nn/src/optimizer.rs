@@ -6,7 +6,7 @@ use crate::buffer::LANES;
 use crate::loops::AdamStep;
 use crate::processor::Processor;
 
-/// Of the rows of a table at most one in this many is a few.
+/// A table update is sparse if at most one row in this many has a gradient.
 const FEW: usize = 8;
 
 /// Parameters are updated in pieces of this length, in parallel if there are several.
@@ -93,10 +93,9 @@ impl Adam {
         self.step_pieces(PIECE, learning_rate, parameters, gradients, |_| true);
     }
 
-    /// The same for the rows of a table, this many numbers each, that have a gradient. The others stay as they are, and so does
-    /// what is remembered of them: nothing is forgotten while a row is not looked at. That is not quite Adam, which moves a row
-    /// on for a while after its last gradient; where each step reads a few rows of many it is much less to do. If it is known
-    /// which rows may have a gradient, no others are looked at.
+    /// The same for the rows of a table, this many numbers each, that have a gradient. Other rows and their moments stay
+    /// unchanged. That is not quite Adam, which keeps moving a row for a while after its last gradient; but it is much less
+    /// work if each step reads a few rows of many. If it is known which rows may have a gradient, only those are examined.
     ///
     /// # Panics
     /// As [`Adam::step`]; or if a row has no numbers.

@@ -13,8 +13,8 @@ use crate::dlpack::Elements;
 pub enum Array {
     F32(PyBuffer<f32>),
     F64(PyBuffer<f64>),
-    /// The numbers of a tensor, of which a buffer would have to be made first: where they begin, their shape and strides, and
-    /// whether they are double. Whoever hands them over keeps the tensor for the time of the call.
+    /// The numbers of a tensor, without making a buffer of it first: where they begin, their shape and strides, and whether
+    /// they are double. The caller keeps the tensor alive for the duration of the call.
     Tensor(*mut u8, Vec<usize>, Vec<isize>, bool),
 }
 
@@ -89,7 +89,7 @@ impl Array {
     }
 }
 
-/// How far apart elements are that follow each other.
+/// The distance between consecutive elements.
 fn strides(shape: &[usize]) -> Vec<isize> {
     let mut strides = vec![0; shape.len()];
     let mut stride = 1;
@@ -100,29 +100,29 @@ fn strides(shape: &[usize]) -> Vec<isize> {
     strides
 }
 
-/// The numbers of an [`Array`], which must outlive it.
+/// The numbers of an [`Array`], which must outlive this view.
 pub struct View {
     start: *mut u8,
     pub shape: Vec<usize>,
     /// In bytes.
     strides: Vec<isize>,
     single: bool,
-    /// One number after the other, in order and where the processor wants them.
+    /// Whether the numbers are contiguous, in row-major order and aligned.
     dense: bool,
     pub writable: bool,
 }
 
-// SAFETY: the buffer that it was made of keeps the memory alive and in place, and the interpreter's lock is not needed to
-// read it. As with any library for arrays, whoever writes to an array while it is computed with gets what they get.
+// SAFETY: the buffer behind it keeps the memory alive and in place, and reading it does not need the interpreter's lock.
+// As with any array library, writing to an array during a computation gives undefined numbers.
 unsafe impl Send for View {}
 
-/// Where the rows of a request stand in an array.
+/// Where the rows of a request are in an array.
 pub struct Rows<'a> {
-    /// By row of the request, the row in a dense array; none if they are the same.
+    /// For each row of the request, its row in a dense array; `None` if they are the same.
     pub places: Option<&'a [usize]>,
-    /// The indexes of each row, `arity` after each other, if the array has an axis for each.
+    /// The indexes of each row, `arity` of them in turn, if the array has an axis for each.
     pub indexes: Option<(&'a [u32], usize)>,
-    /// How many numbers stand in a row.
+    /// How many numbers a row has.
     pub width: usize,
 }
 
@@ -132,7 +132,7 @@ impl View {
         self.single
     }
 
-    /// An array of this shape that is elsewhere: nothing can be read from it.
+    /// An array of this shape that is elsewhere and cannot be read.
     pub fn elsewhere(shape: Vec<usize>) -> View {
         View {
             start: std::ptr::null_mut(),
@@ -144,7 +144,7 @@ impl View {
         }
     }
 
-    /// The same one number, without its axis.
+    /// The same single number, without its axis.
     pub fn without_axes(self) -> View {
         match self.shape[..] {
             [1] => View {
@@ -160,7 +160,7 @@ impl View {
         self.dense && self.single == (size_of::<T>() == size_of::<f32>())
     }
 
-    /// Its numbers, if they are of this precision and follow each other.
+    /// Its numbers, if they have this precision and are contiguous.
     ///
     /// # Safety
     /// The array outlives them, and nobody writes to it meanwhile.
@@ -170,18 +170,18 @@ impl View {
             .then(|| unsafe { std::slice::from_raw_parts(self.start.cast(), self.len()) })
     }
 
-    /// The same to be written.
+    /// The same, mutable.
     ///
     /// # Safety
-    /// The array outlives them, is writable, and nobody else looks at it meanwhile.
-    #[allow(clippy::mut_from_ref)] // of memory that is not Rust's
+    /// The array outlives them, is writable, and nobody else accesses it meanwhile.
+    #[allow(clippy::mut_from_ref)] // of memory that Rust does not own
     pub unsafe fn numbers_mut<T: Real>(&self) -> Option<&mut [T]> {
         // SAFETY: as promised by the caller.
         (self.is::<T>() && self.writable)
             .then(|| unsafe { std::slice::from_raw_parts_mut(self.start.cast(), self.len()) })
     }
 
-    /// How far apart the last axis' numbers are, if that has the `width` numbers of a row.
+    /// The distance between the numbers of the last axis, if it holds the `width` numbers of a row.
     fn step(&self, width: usize, leading: usize) -> isize {
         match self.strides.get(leading) {
             Some(step) if width > 1 || self.shape.len() > leading => *step,
@@ -209,15 +209,15 @@ impl View {
         })
     }
 
-    /// How many axes stand before that of a row's numbers.
+    /// How many axes come before the axis of a row's numbers.
     fn leading(&self, rows: &Rows) -> usize {
         rows.indexes.map_or(1, |(_, arity)| arity)
     }
 
-    /// Copies the rows of a request into its numbers.
+    /// Copies the rows of a request from the array.
     ///
     /// # Safety
-    /// All places are inside the array, and it is still there.
+    /// All positions are inside the array, which is still alive.
     pub unsafe fn gather<T: Real>(&self, rows: &Rows, numbers: &mut [T]) {
         // SAFETY: as promised by the caller; the elements are what the buffer said they are.
         unsafe {
@@ -254,7 +254,7 @@ impl View {
             for (k, number) in target.iter_mut().enumerate() {
                 // SAFETY: inside the array.
                 let value = unsafe { self.start.offset(offset + k as isize * step).cast::<A>() };
-                // SAFETY: likewise; nobody promised that it is aligned.
+                // SAFETY: likewise; it may be unaligned.
                 *number = T::from_f64(unsafe { value.read_unaligned() }.to_f64());
             }
         }
@@ -263,7 +263,8 @@ impl View {
     /// Adds to the rows of a request in the array.
     ///
     /// # Safety
-    /// All places are inside the array, it is still there, writable, and nobody else looks at it.
+    /// All positions are inside the array, which is alive and writable, and nobody else accesses
+    /// it.
     pub unsafe fn scatter<T: Real>(&self, rows: &Rows, numbers: &[T], first: bool) {
         // SAFETY: as promised by the caller.
         unsafe {
@@ -313,7 +314,7 @@ impl View {
         }
     }
 
-    /// Zeros everywhere, in an array that nobody asks about.
+    /// Fills an array that no request asks about with zeros.
     ///
     /// # Safety
     /// As for [`View::scatter`].
@@ -327,7 +328,7 @@ impl View {
         }
     }
 
-    /// Gradients are made dense by Python.
+    /// Python makes gradients dense.
     unsafe fn clear<A: Real>(&self) {
         if self.len() == 0 {
             return;

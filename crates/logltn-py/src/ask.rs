@@ -1,4 +1,4 @@
-//! Questions to a knowledge base: what is true, of whom, and what breaks a rule.
+//! Questions to a knowledge base: what is true, for which individuals, and what violates a rule.
 
 use std::collections::HashMap;
 use std::mem::replace;
@@ -18,7 +18,7 @@ use crate::coming::{Coming, Setting, setting};
 use crate::error::{Failure, guarded, warn};
 use crate::knowledge_base::{AskedFor, GivenValue, KnowledgeBase, Precision, given_values};
 
-/// A formula, a definition, or an axiom to explain; all of them, if none of these is there.
+/// A formula, a definition, or an axiom to explain; all axioms if none of these is given.
 #[derive(FromPyObject)]
 pub struct Question {
     #[pyo3(item)]
@@ -30,10 +30,10 @@ pub struct Question {
     parameters: (f64, f64, f64),
     #[pyo3(item)]
     top: usize,
-    /// The definitions whose formulas an explanation goes into.
+    /// The definitions whose formulas an explanation expands.
     #[pyo3(item)]
     open: Vec<String>,
-    /// A definition whose tuples are asked about.
+    /// A definition whose tuples are queried.
     #[pyo3(item)]
     definition: Option<String>,
 }
@@ -41,11 +41,11 @@ pub struct Question {
 /// What a question is about.
 pub struct About {
     pub data: Data,
-    /// Of predicates that are given at rows, which these are.
+    /// For predicates given at rows: those rows.
     pub rows: Vec<(PredicateId, HashMap<Vec<u64>, usize>)>,
 }
 
-/// The document of `logltn query --json` or `logltn explain --json`; of a definition its shape and its truths.
+/// The document of `logltn query --json` or `logltn explain --json`; for a definition, its shape and truths.
 #[pyfunction]
 pub fn ask(
     py: Python<'_>,
@@ -85,7 +85,7 @@ pub fn ask(
     })
 }
 
-/// What the networks have to be asked for a question: its requests, and the numbers that stand for themselves as arguments.
+/// What a question needs from the networks: its requests, and the numbers used as arguments.
 #[pyfunction]
 pub fn asked<'py>(
     py: Python<'py>,
@@ -101,7 +101,7 @@ pub fn asked<'py>(
                 engine.requests().iter().map(AskedRows::from).collect(),
                 numbers,
             ));
-            // Nobody has answered them yet.
+            // They have no answers yet.
             Err(Diagnostics::new())
         });
         match (seen, done) {
@@ -112,7 +112,7 @@ pub fn asked<'py>(
     })
 }
 
-/// Asks, and gives the document and what is new among its warnings.
+/// Runs the query; returns the document and its new warnings.
 fn asking(
     py: Python<'_>,
     knowledge: &KnowledgeBase,
@@ -136,7 +136,7 @@ fn asking(
             semantics: *plan.semantics(),
             parameters: Parameters { alpha, p, p_forall },
             top: question.top,
-            // About what is here.
+            // Only about this process's own data.
             options: PlanOptions {
                 sharded: false,
                 ..recipe.options
@@ -144,7 +144,7 @@ fn asking(
             open: question.open.clone(),
         };
         let fill_in = |engine: &mut Engine<f64>| fill_in(&about, engine);
-        // Planning takes threads too.
+        // Planning uses threads too.
         ctrl_c.interruptible(|| {
             let mut warnings = knowledge.warnings.clone();
             if let Some(definition) = &question.definition {
@@ -173,7 +173,7 @@ fn asking(
                 None => {
                     let own = |name: &str| own_parameters(&recipe.axioms, name);
                     let found = ask.explain(question.axiom.as_deref(), &own, fill_in)?;
-                    // They were said when the knowledge base was made.
+                    // They were reported when the knowledge base was made.
                     warnings.extend(found.warnings);
                     let document = written(&logltn_cli::explain_document(&found.axioms, &warnings));
                     Ok((document, Diagnostics::new()))
@@ -201,10 +201,10 @@ fn written(document: &impl serde::Serialize) -> String {
     serde_json::to_string(document).unwrap_or_else(|_| "null".to_string())
 }
 
-/// True classes that occur in an axiom: its name, the columns, and the rows as they are written.
+/// True classes that occur in an axiom: its name, the columns, and the rows as written.
 type GivenSupport = (String, Vec<String>, Vec<Vec<String>>);
 
-/// The document of `logltn identify --json`. `labels` are the true classes of the individuals, as they are written.
+/// The document of `logltn identify --json`. `labels` are the true classes of the individuals, as written.
 #[pyfunction]
 pub fn identify(
     py: Python<'_>,

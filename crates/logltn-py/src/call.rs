@@ -1,4 +1,4 @@
-//! One evaluation: values from Python's arrays into the requests, and gradients back.
+//! One evaluation: values go from Python's arrays into the requests, and gradients come back.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,12 +18,12 @@ use crate::coming::Setting;
 use crate::ctrl_c::{CtrlC, compute};
 use crate::prepared::Prepared;
 
-/// Which numbers an array has.
+/// Which numbers an array holds.
 #[derive(Clone, Copy)]
 pub enum Target {
     /// One for each tuple of individuals.
     Grid(PredicateId),
-    /// One for each row that a predicate is asked about.
+    /// One for each row that a predicate is queried at.
     AtRows(PredicateId),
     /// One for each row of a request.
     Request(usize),
@@ -39,7 +39,7 @@ pub struct Value {
 pub enum Gradient {
     None,
     OfLoss,
-    /// Of something with these derivatives by the axioms.
+    /// Of a function with these derivatives with respect to the axioms.
     Of(Vec<f64>),
 }
 
@@ -56,54 +56,55 @@ pub struct Work<'a> {
 pub struct State<T: Real> {
     engine: Engine<T>,
     layout: Layout,
-    /// What the numbers of each predicate mean.
+    /// What the numbers of each predicate mean (truths, logits, …).
     kinds: Vec<OutputKind>,
-    /// What tables are restricted to.
+    /// The rows that tables are restricted to.
     batch: Batch,
-    /// Plans for what comes with calls, if there can be any.
+    /// Plans reused across calls, if that is possible.
     prepared: Option<Prepared<T>>,
-    /// Who the plan's stand-ins are.
+    /// The individuals behind the plan's stand-ins.
     who: Vec<Who>,
-    /// How long choosing the rows of this call and evaluating them took.
+    /// How long it took to choose the rows of this call and to evaluate them.
     took: Duration,
     calls: u64,
-    /// What was set last of what comes with calls, and whether it was by rows.
+    /// The per-call data that were set last, and whether by rows.
     last: Option<(Arc<Setting>, bool)>,
-    /// Changes with what the requests are, and is never the same again in this process.
+    /// Changes whenever the requests do; never repeats in this process.
     version: u64,
-    /// Who listens while something long is computed.
+    /// Listens for interrupts during long computations.
     ctrl_c: Option<Arc<CtrlC>>,
     /// How many plans were made for calls.
     plans: u64,
-    /// Whether axioms about nothing are left out of the mean over axioms.
+    /// Whether axioms without bindings are left out of the mean over axioms.
     pub leave_out_empty: bool,
-    /// By request, the numbers of this call that were −∞: what is masked has no derivative.
+    /// For each request, the numbers of this call that were −∞: masked numbers have no derivative.
     masked: Vec<(usize, Vec<usize>)>,
 }
 
-/// From so much work on a call is long: some tens of milliseconds.
+/// A call with at least this much work counts as long: some tens of milliseconds.
 const LONG: u64 = 1 << 24;
-/// From this many rows and individuals of a call on, planning may be.
+/// From this many rows and individuals on, planning a call counts as long.
 const MANY: usize = 256;
 
 static VERSIONS: AtomicU64 = AtomicU64::new(0);
 
-/// What networks are asked, so that their answers can be told apart whatever else is asked before they come.
+/// What networks are asked, identified so that answers can be matched even if something else is asked in
+/// between.
 pub struct Question {
     setting: Arc<Setting>,
     version: u64,
-    /// If it is a plan for more than this call: the plan, and what the call has chosen of it.
+    /// For a plan reused across calls: the plan, and what the call selects from it.
     chosen: Option<(Arc<Plan>, Batch, Vec<Who>)>,
 }
 
 impl Question {
-    /// The plan, if it was made for more than this call.
+    /// The plan, if it is reused across calls.
     pub fn plan(&self) -> Option<&Arc<Plan>> {
         self.chosen.as_ref().map(|(plan, ..)| plan)
     }
 }
 
-/// The rows that networks are asked about, each once and in order.
+/// The rows that networks are queried at, each once and in order.
 pub struct AskedRows {
     pub predicate: PredicateId,
     pub shape: Vec<ArgumentShape>,
@@ -127,7 +128,7 @@ impl From<&Request> for AskedRows {
 /// Some rows of tables.
 type Batch = Vec<(TableId, Vec<u32>)>;
 
-/// Who a plan's stand-ins are in a call.
+/// The individuals behind a plan's stand-ins in a call.
 #[derive(Clone)]
 struct Who {
     stand_ins: StandIns,
@@ -137,34 +138,33 @@ struct Who {
     individuals: Vec<u32>,
 }
 
-/// Where the rows of requests stand in arrays.
+/// Where the rows of requests are in arrays.
 #[derive(Default)]
 struct Layout {
     /// By predicate.
     predicates: Vec<Asked>,
-    /// By request: the row in a dense array, none if they are the same.
+    /// For each request: the rows in a dense array, `None` if they are the same.
     places: Vec<Option<Vec<usize>>>,
-    /// By request: the individuals of its rows, where they go by other numbers in the plan.
+    /// For each request: the individuals of its rows, if the plan numbers them differently.
     individuals: Vec<Option<Vec<u32>>>,
-    /// By request, once somebody has asked: where its rows are among the different ones, and how many these are; none if they
-    /// are these.
+    /// For each request, computed on demand: the positions of its rows among the distinct ones, and how many those are;
+    /// `None` if all are distinct and in order.
     different: Vec<Option<(Vec<usize>, usize)>>,
 }
 
 #[derive(Default)]
 struct Asked {
     requests: Vec<usize>,
-    /// The shape of an array with a number for each tuple, if there can be one.
+    /// The shape of an array with a number for each tuple, if such an array is possible.
     shape: Option<Vec<usize>>,
-    /// Once somebody has asked: the different rows of all requests.
+    /// The distinct rows of all requests, computed on demand.
     at_rows: OnceLock<AtRows>,
 }
 
-/// The different rows that a predicate is asked about, in the order of their arguments: whatever else the plan was made for, they are
-/// the same.
+/// The distinct rows that a predicate is queried at, in the order of their arguments: independent of what else the plan was made for.
 struct AtRows {
     count: usize,
-    /// By request, where its rows are among all of them; none if there is one request, whose rows they are.
+    /// For each request, the positions of its rows among all of them; `None` if there is only one request.
     among: Option<Vec<Vec<usize>>>,
 }
 
@@ -176,12 +176,12 @@ pub type Places = (
     Option<Vec<usize>>,
 );
 
-/// A plan for more calls than one, what a call has chosen of it, and where the rows of its requests stand in arrays.
+/// A plan reused across calls, what a call selects from it, and where the rows of its requests are in arrays.
 pub type Choice = (Arc<Plan>, ExportedBatch, Vec<Places>);
 
-/// Truths a little beyond their range are rounding, and are taken as the end of it.
+/// Truths slightly outside their range are rounding errors and are clamped.
 const ROUNDING: f64 = 1e-6;
-/// The log of a truth that is masked: the floor of log space.
+/// The log of a masked truth: the floor of log space.
 const MASKED: f64 = -1e5;
 
 impl<T: Real> State<T> {
@@ -212,7 +212,7 @@ impl<T: Real> State<T> {
         state
     }
 
-    /// For the answers to a question that was asked of a plan for more calls than that one.
+    /// For the answers to a question that was asked of a plan reused across calls.
     pub fn of_question(
         engine: impl FnOnce(&Arc<Plan>) -> Result<Engine<T>, Diagnostics>,
         question: &Question,
@@ -239,8 +239,8 @@ impl<T: Real> State<T> {
         self.engine
     }
 
-    /// Takes over batches, and what comes with the call. `by_rows`: rows matter by their order in the requests, which must then
-    /// depend on nothing but this.
+    /// Sets the batches and the call's own data. With `by_rows`, rows are identified by their order in the requests, which must
+    /// then depend on this call alone.
     pub fn set(&mut self, setting: &Arc<Setting>, by_rows: bool) -> Result<(), Diagnostics> {
         if !setting.streams {
             return self.set_batches(&setting.batch, Vec::new());
@@ -297,7 +297,7 @@ impl<T: Real> State<T> {
         done
     }
 
-    /// Who listens while something that comes with a call is planned, if that may be long.
+    /// The listener while planning a call's data, if that may take long.
     fn ear_for_planning(&self, setting: &Setting) -> Option<Arc<CtrlC>> {
         let rows = setting.rows.iter().flat_map(|(_, columns)| columns.first());
         let sizes = setting.sizes.iter().map(|(_, size)| *size);
@@ -310,7 +310,7 @@ impl<T: Real> State<T> {
         self.plans
     }
 
-    /// Plans what comes with the call.
+    /// Plans the data of the call.
     fn stream(&mut self, setting: &Setting) -> Result<(), Diagnostics> {
         self.plans += 1;
         let ctrl_c = self.ear_for_planning(setting);
@@ -322,13 +322,13 @@ impl<T: Real> State<T> {
         done.and_then(|()| self.set_batches(&setting.batch, Vec::new()))
     }
 
-    /// Whether the engine is that of a plan for more calls than this one.
+    /// Whether the engine belongs to a plan reused across calls.
     fn is_lent(&self) -> bool {
         self.prepared.as_ref().is_some_and(Prepared::is_lent)
     }
 
-    /// The plan of which a call chooses rows, and what it chooses: after [`State::set`]. None if the plan is that of the call alone, or if
-    /// the call is about all of it.
+    /// The plan that a call selects rows from, and the selection: after [`State::set`]. `None` if the plan was made for this call alone,
+    /// or if the call uses all of it.
     pub fn choice(&self, setting: &Setting) -> Option<Choice> {
         let chooses = !self.batch.is_empty() && (!setting.streams || self.is_lent());
         chooses.then(|| self.choice_of_this())
@@ -339,8 +339,8 @@ impl<T: Real> State<T> {
         (self.engine.shared_plan(), batch, self.places())
     }
 
-    /// Does something with what a question was about, whatever else was asked meanwhile, and with what it has chosen of a plan for
-    /// more calls than that one.
+    /// Runs something with the plan a question was about, whatever was asked meanwhile, and with its selection if the plan is
+    /// reused across calls.
     pub fn asked<R>(
         &mut self,
         question: &Question,
@@ -396,7 +396,7 @@ impl<T: Real> State<T> {
         (question, rows)
     }
 
-    /// Finds the rows that are the same where a plan's individuals are not, once for what is laid out.
+    /// Finds equal rows whose individuals differ in the plan, once per layout.
     fn find_different(&mut self) {
         if !self.layout.different.is_empty() {
             return;
@@ -407,13 +407,13 @@ impl<T: Real> State<T> {
         self.layout.different = different.collect();
     }
 
-    /// Restricts tables to some rows, and others to all of theirs.
+    /// Restricts these tables to some rows; the others keep all of theirs.
     fn set_batches(
         &mut self,
         batch: &[(TableId, Vec<u32>)],
         chosen: Batch,
     ) -> Result<(), Diagnostics> {
-        // Who the individuals of chosen rows are changes with each call.
+        // The individuals of the selected rows change with each call.
         let same_people = chosen.is_empty();
         let mut batch = batch.to_vec();
         batch.extend(chosen);
@@ -480,8 +480,9 @@ impl<T: Real> State<T> {
         self.version = VERSIONS.fetch_add(1, Ordering::Relaxed) + 1;
     }
 
-    /// By request: its predicate, and where its rows are in an array with an axis for each argument, in one of the
-    /// rows that are asked for, and among those that networks are asked about; none if they are just its rows.
+    /// For each request: its predicate, and the positions of its rows in an array with an axis for each argument,
+    /// in an array of the queried rows, and among those that networks are asked about; `None` if they are its rows
+    /// in order.
     pub fn places(&self) -> Vec<Places> {
         let requests = self.engine.requests().iter().enumerate();
         let places = requests.map(|(i, request)| {
@@ -497,7 +498,7 @@ impl<T: Real> State<T> {
         places.collect()
     }
 
-    /// The rows that a predicate is asked about.
+    /// The rows that a predicate is queried at.
     pub fn rows(&self, predicate: PredicateId) -> Result<(Vec<u32>, usize), Diagnostics> {
         let asked = &self.layout.predicates[predicate.index()];
         let requests = self.engine.requests();
@@ -528,7 +529,7 @@ impl<T: Real> State<T> {
         actual.unwrap_or(self.engine.requests()[request].individuals())
     }
 
-    /// The different rows of all requests for a predicate.
+    /// The distinct rows of all requests for a predicate.
     fn at_rows(&self, predicate: PredicateId) -> &AtRows {
         let asked = &self.layout.predicates[predicate.index()];
         asked.at_rows.get_or_init(|| {
@@ -576,7 +577,7 @@ impl<T: Real> State<T> {
             .into()
     }
 
-    /// One call, and how long choosing the rows and evaluating them took, in seconds.
+    /// One call, with the seconds it took to choose the rows and to evaluate them.
     pub fn call(
         &mut self,
         (setting, by_rows): (&Arc<Setting>, bool),
@@ -613,7 +614,7 @@ impl<T: Real> State<T> {
         Ok((evaluation, self.took.as_secs_f64()))
     }
 
-    /// Evaluates, and writes gradients into the arrays that were given for them.
+    /// Evaluates, and writes gradients into the arrays given for them.
     pub fn evaluate(
         &mut self,
         work: &Work,
@@ -628,7 +629,7 @@ impl<T: Real> State<T> {
         done
     }
 
-    /// Takes over the weights of a call, and gives those to come back to if there are others.
+    /// Sets the weights of a call; returns the previous ones, to be restored, if they differ.
     fn weigh(&mut self, weights: &[(usize, f64)]) -> Result<Option<Vec<f64>>, Diagnostics> {
         let before = self.engine.weights();
         let nothing = |axiom: &usize| self.leave_out_empty && self.engine.is_about_nothing(*axiom);
@@ -638,7 +639,7 @@ impl<T: Real> State<T> {
         }
         let before = before.to_vec();
         self.engine.set_weights(weights.iter().copied())?;
-        // Where nothing is left, all is true.
+        // With no axioms left, everything is true.
         let rest = self.engine.weights().iter().enumerate();
         if rest
             .filter(|(i, _)| !left_out.contains(i))
@@ -650,7 +651,7 @@ impl<T: Real> State<T> {
         Ok(Some(before))
     }
 
-    /// Numbers that are as the engine wants them are read where they are, and gradients written where they are wanted.
+    /// Numbers in the engine's own format are read in place, and gradients are written in place.
     fn compute(
         &mut self,
         work: &Work,
@@ -692,8 +693,8 @@ impl<T: Real> State<T> {
             match done {
                 Ok(evaluation) => break evaluation,
                 Err(errors) => {
-                    // The engine speaks of rows of its own; whoever gave an array wants to know where in that. And of an array that was
-                    // lent it cannot know what is masked.
+                    // The engine reports its own row numbers; the caller wants positions in the array. And the engine cannot know which
+                    // numbers of a borrowed array are masked.
                     self.masked.clear();
                     values.iter().try_for_each(|value| self.gather(value))?;
                     if again || self.masked.is_empty() {
@@ -717,7 +718,8 @@ impl<T: Real> State<T> {
                 let of = &self.engine.requests()[request];
                 let rows = self.layout.rows(value.target, at, request, of);
                 let gradient = self.unmasked(request);
-                // SAFETY: the gradient has the shape of the values, whose places were checked; it is Python's own and new.
+                // SAFETY: the gradient has the shape of the values, whose positions were checked; Python owns it and it is
+                // new.
                 unsafe { to.scatter(&rows, &gradient, at == 0) };
             }
             if own.is_empty() {
@@ -728,7 +730,7 @@ impl<T: Real> State<T> {
         Ok(evaluation)
     }
 
-    /// The gradient by a request's numbers, without those that are masked.
+    /// The gradient with respect to a request's numbers, except for masked ones.
     fn unmasked(&self, request: usize) -> Cow<'_, [T]> {
         let gradient = self.engine.gradient(request);
         let Some((_, masked)) = self.masked.iter().find(|(of, _)| *of == request) else {
@@ -741,15 +743,16 @@ impl<T: Real> State<T> {
         Cow::Owned(gradient)
     }
 
-    /// Lends the engine an array as it is, if it is what all requests for it want; its gradient too, if it is for one of them
-    /// alone.
+    /// Lends the engine an array in place, if all requests for it can use it so; its gradient too, if only one request uses
+    /// the array.
     fn lend<'v>(&self, value: &'v Value, lent: &mut [Option<InPlace<'v, T>>]) -> bool {
         let own = self.layout.requests(&value.target);
         let kind = |request: usize| {
             let predicate = self.engine.requests()[request].predicate;
             self.kinds[predicate.index()]
         };
-        // SAFETY: whoever made the value keeps its array alive and in place for the time of the call.
+        // SAFETY: whoever made the value keeps its array alive and in place for the duration of the
+        // call.
         let Some(numbers) = (unsafe { value.values.numbers::<T>() }) else {
             return false;
         };
@@ -768,7 +771,7 @@ impl<T: Real> State<T> {
             });
         }
         if let ([only], Some(gradient)) = (own, &value.gradient) {
-            // SAFETY: likewise; it is Python's own and new, so that nobody else looks at it.
+            // SAFETY: likewise; Python owns it and it is new, so nobody else accesses it.
             let gradient = unsafe { gradient.numbers_mut::<T>() };
             if let Some(InPlace { gradient: to, .. }) = &mut lent[*only] {
                 *to = gradient.filter(|g| g.len() == numbers.len());
@@ -783,7 +786,7 @@ impl<T: Real> State<T> {
         values.iter().try_for_each(|value| self.gather(value))
     }
 
-    /// The rows that a predicate is asked about, by what their arguments are, in the order of an array at rows.
+    /// The rows that a predicate is queried at, by their arguments, in the order of an array at rows.
     pub fn known_rows(&self, predicate: PredicateId) -> HashMap<Vec<u64>, usize> {
         let asked = &self.layout.predicates[predicate.index()];
         let among = self.at_rows(predicate).among.as_ref();
@@ -796,7 +799,8 @@ impl<T: Real> State<T> {
         known
     }
 
-    /// Says that an array at rows has these, of which the requests may want some in another order.
+    /// Declares that an array at rows has these rows; the requests may want some of them in another
+    /// order.
     pub fn know_rows(
         &mut self,
         predicate: PredicateId,
@@ -826,8 +830,8 @@ impl<T: Real> State<T> {
         Ok(())
     }
 
-    /// What the arguments of each row of a request are, so that they have an order. Numbers have other places in other plans, so
-    /// they are themselves.
+    /// What identifies the arguments of each row of a request, so that rows have an order. Numbers have different positions in
+    /// different plans, so they stand for themselves.
     fn keys(&self, request: usize) -> impl Iterator<Item = Vec<u64>> {
         let (individuals, request) = (self.individuals(request), &self.engine.requests()[request]);
         let numbers = self.engine.plan().data().numbers();
@@ -841,7 +845,7 @@ impl<T: Real> State<T> {
         })
     }
 
-    /// Whether the values are there and have the right shape.
+    /// Checks that the values are present and have the right shape.
     pub fn check(&self, values: &[Value]) -> Result<(), Diagnostics> {
         let plan = self.engine.plan();
         let theory = plan.data().theory();
@@ -959,7 +963,7 @@ impl<T: Real> State<T> {
         Diagnostic::error(Code::WrongShape, message).at(&theory.source, declared.span, "")
     }
 
-    /// Copies the numbers that are asked for, and looks whether they can be what they are said to be.
+    /// Copies the numbers that are requested, and checks that they are valid for their kind.
     fn gather(&mut self, value: &Value) -> Result<(), Diagnostics> {
         for (at, &request) in self.layout.requests(&value.target).iter().enumerate() {
             let (of, numbers) = self.engine.request_and_numbers(request);
@@ -1006,7 +1010,7 @@ fn wrong_value(name: &str, kind: OutputKind, index: &[usize], number: f64) -> Di
 }
 
 impl Layout {
-    /// The requests that an array has the numbers of.
+    /// The requests that an array holds the numbers for.
     fn requests<'a>(&'a self, target: &'a Target) -> &'a [usize] {
         match target {
             Target::Grid(p) | Target::AtRows(p) => &self.predicates[p.index()].requests,
@@ -1014,7 +1018,7 @@ impl Layout {
         }
     }
 
-    /// Where the rows of one of them stand in the array.
+    /// Where the rows of one of them are in the array.
     fn rows<'a>(&'a self, target: Target, at: usize, request: usize, of: &'a Request) -> Rows<'a> {
         let among = |p: PredicateId| {
             let at_rows = self.predicates[p.index()].at_rows.get();
@@ -1040,7 +1044,7 @@ impl Layout {
     }
 }
 
-/// Bits that are in the order of the numbers.
+/// Bits that sort like the numbers.
 fn ordered_bits(x: f64) -> u64 {
     let bits = x.to_bits();
     match x.is_sign_negative() {
@@ -1063,7 +1067,7 @@ fn shape(size: &dyn Fn(SortId) -> usize, arguments: &[ArgumentSort]) -> Option<V
     axes.collect()
 }
 
-/// The individuals of a request's rows, if the plan has other numbers for them. Those that functions are of have none.
+/// The individuals of a request's rows, if the plan numbers them differently. Function values have none.
 fn actual_individuals(request: &Request, who: &[Who]) -> Option<Vec<u32>> {
     fn leaves<'w>(shape: &ArgumentShape, who: &'w [Who], columns: &mut Vec<Option<&'w Who>>) {
         match shape {
@@ -1096,7 +1100,7 @@ fn actual_individuals(request: &Request, who: &[Who]) -> Option<Vec<u32>> {
     Some(actual)
 }
 
-/// Says the sort of those that stand-ins stand for.
+/// Replaces the sort of stand-ins by the sort that they stand for.
 fn name(shape: &mut ArgumentShape, who: &[Who]) {
     match shape {
         ArgumentShape::Individual(sort) => {
@@ -1109,7 +1113,8 @@ fn name(shape: &mut ArgumentShape, who: &[Who]) {
     }
 }
 
-/// Where rows are among the different ones in order, and how many these are; none if they are these.
+/// The positions of rows among the distinct ones in order, and how many those are; `None` if they
+/// are the same.
 pub fn different(rows: &[u32], arity: usize) -> Option<(Vec<usize>, usize)> {
     let row = |i: usize| &rows[i * arity..(i + 1) * arity];
     let count = rows.len() / arity.max(1);
@@ -1118,7 +1123,7 @@ pub fn different(rows: &[u32], arity: usize) -> Option<(Vec<usize>, usize)> {
     }
     let mut order: Vec<usize> = (0..count).collect();
     match packed(rows, arity) {
-        // Numbers in a row are sorted many times as fast as rows elsewhere.
+        // Sorting contiguous numbers is many times faster than sorting rows elsewhere.
         Some(keys) => {
             let mut keyed: Vec<(u64, usize)> = keys.into_iter().zip(0..).collect();
             keyed.sort_unstable();
@@ -1153,7 +1158,7 @@ fn packed(rows: &[u32], arity: usize) -> Option<Vec<u64>> {
     Some(rows.chunks_exact(arity).map(key).collect())
 }
 
-/// Where a request's rows are in a dense array; none if they are just its rows.
+/// The positions of a request's rows in a dense array; `None` if they are its rows in order.
 fn dense_places(request: &Request, individuals: &[u32], shape: &[usize]) -> Option<Vec<usize>> {
     if applies(request) || shape.len() < request.arity {
         return None;
@@ -1164,12 +1169,12 @@ fn dense_places(request: &Request, individuals: &[u32], shape: &[usize]) -> Opti
         indexes.fold(0, |place, (&i, &size)| place * size + i as usize)
     };
     let rows = request.rows();
-    // As many rows as there are, in their order.
+    // All rows, in order.
     let all = axes.iter().product::<usize>() == rows && (0..rows).all(|row| place(row) == row);
     (!all).then(|| (0..rows).map(place).collect())
 }
 
-/// Whether no number has to be moved into the range that it should be in. What is not finite the engine finds.
+/// Whether no number has to be clamped to its range. The engine finds non-finite ones.
 fn in_range<T: Real>(kind: OutputKind, numbers: &[T]) -> bool {
     match kind {
         OutputKind::Softmax | OutputKind::Sigmoid => true,
@@ -1178,8 +1183,8 @@ fn in_range<T: Real>(kind: OutputKind, numbers: &[T]) -> bool {
     }
 }
 
-/// Replaces logits of −∞, which mask a class or an atom, by what is as good as that, and says where they are. Of a softmax something must be
-/// left to choose.
+/// Replaces logits of −∞, which mask a class or an atom, by an equivalent finite value, and returns their positions. A softmax must have a
+/// class left.
 fn unmask<T: Real>(kind: OutputKind, numbers: &mut [T], width: usize) -> Vec<usize> {
     let softmax = match kind {
         OutputKind::Softmax => true,
@@ -1210,9 +1215,9 @@ fn unmask<T: Real>(kind: OutputKind, numbers: &mut [T], width: usize) -> Vec<usi
     masked
 }
 
-/// The first number that cannot be what it is said to be. Rounding is forgiven.
+/// The first number that is not valid for its kind. Rounding errors are allowed.
 fn wrong_number<T: Real>(kind: OutputKind, numbers: &mut [T]) -> Option<usize> {
-    // The sum of finite numbers may overflow, but that of a NaN or an infinity is never finite.
+    // The sum of finite numbers may overflow, but with a NaN or an infinity it is never finite.
     if !T::kernels().sum(numbers).is_finite()
         && let Some(at) = numbers.iter().position(|x| !x.is_finite())
     {

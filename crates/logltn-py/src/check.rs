@@ -1,4 +1,4 @@
-//! What a step takes, for what `logltn check --json` says of a knowledge base in memory.
+//! What a step costs, for `logltn check --json` of a knowledge base in memory.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,12 +7,12 @@ use logltn::{Engine, Parameters, Plan};
 use logltn_cli::CheckedStep;
 use rayon::ThreadPool;
 
-/// For how long steps are tried out, to say how long they take.
+/// How long to run trial steps for the time estimate.
 const BUDGET: Duration = Duration::from_millis(200);
 
-/// What a step takes, about: networks are whoever's they are.
+/// The approximate cost of a step, without the networks, which are the caller's.
 pub fn step(plan: &Arc<Plan>, pool: &Arc<ThreadPool>, defaults: Parameters) -> CheckedStep {
-    // One of its own: the knowledge base's shall not know of this.
+    // A separate engine: the knowledge base's own must not change.
     let mut engine = Engine::<f32>::new(Arc::clone(plan));
     engine.run_in(Arc::clone(pool));
     let seconds = engine.estimate_seconds(&defaults, BUDGET);

@@ -1,4 +1,4 @@
-//! What comes with a call: which rows of batched tables, the sizes of sorts, the rows of streamed tables.
+//! Per-call data: which rows of batched tables, the sizes of sorts, the rows of streamed tables.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use crate::given::{Column, read_columns};
 /// What a call is about, apart from values.
 #[derive(Clone, Default, PartialEq)]
 pub struct Setting {
-    /// Of batched tables, the rows to look at; all of them if nothing is said.
+    /// The rows of batched tables to use; all of them if not given.
     pub batch: Vec<(TableId, Vec<u32>)>,
     pub sizes: Vec<(SortId, usize)>,
     pub rows: Vec<(TableId, Vec<ColumnData>)>,
-    /// Whether there is something that comes with each call.
+    /// Whether any data come with each call.
     pub streams: bool,
 }
 
-/// What comes with a call, as Python keeps it. It is read once and for all: whoever changes the arrays afterwards does not change what
-/// a gradient is computed from.
+/// The data of a call, as Python keeps them. They are read once: changing the arrays afterwards does not change what a gradient is
+/// computed from.
 #[pyclass(frozen, eq, hash, module = "logltn._native")]
 #[derive(PartialEq)]
 pub struct Coming {
@@ -61,7 +61,7 @@ impl Hash for Coming {
     }
 }
 
-/// Names, and what comes under them.
+/// Names and their values.
 pub type Named<T> = Vec<(String, T)>;
 
 impl Coming {
@@ -80,27 +80,28 @@ impl Coming {
     }
 }
 
-/// What NumPy's arrays and PyTorch's tensors are, to neither of which this links: their classes, the dtype of integers, and the
-/// layout of rows and columns.
+/// The types of NumPy's arrays and PyTorch's tensors, since this links to neither: their classes, the dtype of integers, and
+/// the layout of rows and columns.
 pub struct Torch {
     tensor: Py<PyAny>,
     parameter: Py<PyAny>,
     int64: Py<PyAny>,
     strided: Py<PyAny>,
-    /// How to look at them at once, if this PyTorch can say.
+    /// Direct access to them, if this PyTorch offers it.
     reader: Option<Reader>,
 }
 
 static NDARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static TORCH: PyOnceLock<Torch> = PyOnceLock::new();
 
-/// Says what arrays are.
+/// Registers the types of arrays.
 #[pyfunction]
 pub fn know_numpy(py: Python<'_>, ndarray: Py<PyAny>) {
     NDARRAY.get_or_init(py, || ndarray);
 }
 
-/// Says what tensors are, once PyTorch is there. Tells whether values may be handed over as they are.
+/// Registers the types of tensors, once PyTorch is loaded. Returns whether values may be passed
+/// without conversion.
 #[pyfunction]
 pub fn know_torch(
     py: Python<'_>,
@@ -120,7 +121,7 @@ pub fn know_torch(
     TORCH.get_or_init(py, || known).reader.is_some()
 }
 
-/// A plain tensor or parameter on the CPU, if it is one and PyTorch says so at once.
+/// A plain tensor or parameter on the CPU, if it is one and PyTorch offers direct access.
 pub fn tensor(object: &Bound<'_, PyAny>) -> Option<Tensor> {
     let torch = TORCH.get(object.py())?;
     let class = object.get_type();
@@ -128,8 +129,8 @@ pub fn tensor(object: &Bound<'_, PyAny>) -> Option<Tensor> {
     torch.reader.as_ref().filter(|_| is_plain)?.look(object)
 }
 
-/// What most calls bring, in a hurry: rows of batches, numbers of individuals, and dicts of integers. None if it is anything else, of which Python
-/// knows more.
+/// The fast path for what most calls bring: rows of batches, numbers of individuals, and dicts of integers. `None` for anything else, which Python
+/// handles.
 pub fn in_a_hurry(
     py: Python<'_>,
     data: &Data,
@@ -210,7 +211,7 @@ fn is_tensor(py: Python<'_>, object: &Bound<'_, PyAny>) -> bool {
     (TORCH.get(py)).is_some_and(|torch| object.get_type().is(&torch.tensor))
 }
 
-/// A column of integers and how many there are, if it is a plain tensor of them or an array with one after the other.
+/// A column of integers and its length, if it is a plain tensor or a contiguous array.
 fn integers(py: Python<'_>, cells: &Bound<'_, PyAny>) -> PyResult<Option<(Column, usize)>> {
     if let Some(torch) = TORCH.get(py).filter(|_| is_tensor(py, cells)) {
         if let Some(tensor) = torch.reader.as_ref().and_then(|reader| reader.look(cells)) {
@@ -237,7 +238,7 @@ fn integers(py: Python<'_>, cells: &Bound<'_, PyAny>) -> PyResult<Option<(Column
         }
         let stride = cells.call_method0(intern!(py, "stride"))?;
         let Ok((step,)) = stride.extract::<(isize,)>() else {
-            return Ok(None); // not one axis
+            return Ok(None); // not one-dimensional
         };
         let count: usize = cells.call_method0(intern!(py, "numel"))?.extract()?;
         let start: usize = cells.call_method0(intern!(py, "data_ptr"))?.extract()?;
@@ -245,12 +246,12 @@ fn integers(py: Python<'_>, cells: &Bound<'_, PyAny>) -> PyResult<Option<(Column
         let column = Column::Tensor(start as *const i64, count, step);
         return Ok(is_there.then_some((column, count)));
     }
-    // A masked array, for one, has a buffer but is something else.
+    // A masked array, for example, has a buffer but means something else.
     if !(NDARRAY.get(py)).is_some_and(|ndarray| cells.get_type().is(ndarray)) {
         return Ok(None);
     }
     let buffer = PyBuffer::<i64>::get(cells).ok();
-    // Those of other machines have their bytes in another order.
+    // Arrays from other machines have another byte order.
     let is_ours = |b: &PyBuffer<i64>| matches!(b.format().to_bytes(), b"l" | b"q");
     let plain = buffer.filter(|b| b.dimensions() == 1 && b.is_c_contiguous() && is_ours(b));
     Ok(plain.map(|cells| {
@@ -259,7 +260,7 @@ fn integers(py: Python<'_>, cells: &Bound<'_, PyAny>) -> PyResult<Option<(Column
     }))
 }
 
-/// What comes with a call, or that nothing does.
+/// The data of a call, if there are any.
 pub fn setting(
     py: Python<'_>,
     data: &Data,
@@ -392,8 +393,8 @@ fn read(
     }
 }
 
-/// Whether a question may depend on the rows of a table: its text, or the axiom that it names, has the table's name as a word, or it uses
-/// definitions, or there are laws, which may be about anything.
+/// Whether a question may depend on the rows of a table: its text, or the axiom that it names, contains the table's name as a word; or it
+/// uses definitions; or there are laws, which may involve any table.
 fn speaks_of(data: &Data, text: &str, table: &str) -> bool {
     let theory = data.theory();
     let is_word = |c: char| c.is_alphanumeric() || c == '_';

@@ -1,7 +1,7 @@
-//! Ctrl-C while something is computed.
+//! Ctrl-C during a computation.
 //!
-//! Python raises `KeyboardInterrupt` in the thread that runs its code and nowhere else, once that looks. So what may take long is
-//! computed by other threads, while the one that called looks now and then. What is short does not wait for other threads.
+//! Python raises `KeyboardInterrupt` only in the thread that runs its code, when that thread checks. So long computations run in
+//! other threads, while the calling thread checks now and then. Short ones do not use other threads.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,19 +11,19 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use rayon::ThreadPool;
 
-/// How often it is looked for.
+/// How often to check.
 const EVERY: Duration = Duration::from_millis(50);
 
 /// Listens for Ctrl-C, and any other signal that Python has a handler for.
 pub struct CtrlC {
     pub pool: Arc<ThreadPool>,
-    /// Ends planning and evaluating.
+    /// Stops planning and evaluation.
     pub stop: Arc<AtomicBool>,
     /// What a handler raised.
     raised: Mutex<Option<PyErr>>,
 }
 
-/// Computes something, while somebody listens if it may be long.
+/// Runs a computation, listening for interrupts if it may be long.
 pub fn compute<R: Send>(ctrl_c: Option<&CtrlC>, run: impl FnOnce() -> R + Send) -> R {
     match ctrl_c {
         Some(ctrl_c) => ctrl_c.interruptible(run),
@@ -33,7 +33,7 @@ pub fn compute<R: Send>(ctrl_c: Option<&CtrlC>, run: impl FnOnce() -> R + Send) 
 
 impl CtrlC {
     pub fn new(pool: Arc<ThreadPool>, stop: Arc<AtomicBool>) -> CtrlC {
-        // A fork may have copied it at any time.
+        // A fork may have copied it at any moment.
         stop.store(false, Ordering::Relaxed);
         CtrlC {
             pool,
@@ -42,8 +42,8 @@ impl CtrlC {
         }
     }
 
-    /// Computes in the pool, without the interpreter's lock. If a handler raises something meanwhile, it is asked to stop;
-    /// [`CtrlC::raised`] then says what was raised.
+    /// Computes in the pool, without the interpreter's lock. If a handler raises an exception meanwhile, the computation
+    /// is asked to stop; [`CtrlC::raised`] then returns the exception.
     pub fn interruptible<R: Send>(&self, run: impl FnOnce() -> R + Send) -> R {
         let (found, there) = (Mutex::new(None), Condvar::new());
         self.pool.in_place_scope(|scope| {
@@ -78,7 +78,7 @@ impl CtrlC {
         }
     }
 
-    /// What a handler raised since this was last asked.
+    /// What a handler raised since the last call.
     pub fn raised(&self) -> Option<PyErr> {
         let mut raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
         raised.take()

@@ -1,5 +1,5 @@
-//! Tensors by DLPack's table of C functions (`__dlpack_c_exchange_api__`, of PyTorch since 2.10): one call says what a tensor
-//! is and where its numbers are, where Python would be asked for each of that.
+//! Tensors through DLPack's table of C functions (`__dlpack_c_exchange_api__`, in PyTorch since 2.10): one call returns what
+//! a tensor is and where its numbers are, instead of one Python call for each attribute.
 
 use std::ffi::{c_int, c_void};
 
@@ -22,7 +22,7 @@ struct DlTensor {
     offset: u64,
 }
 
-/// The beginning of the table, whose layout goes with the major version.
+/// The beginning of the table, whose layout depends on the major version.
 #[repr(C)]
 struct Header {
     major: u32,
@@ -42,7 +42,7 @@ type Look = unsafe extern "C" fn(*mut c_void, *mut DlTensor) -> c_int;
 const MAJOR: u32 = 1;
 const CPU: i32 = 1;
 
-/// What the elements of a tensor are.
+/// The type of a tensor's elements.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Elements {
     Integers,
@@ -50,7 +50,7 @@ pub enum Elements {
     Double,
 }
 
-/// A tensor on the CPU, for as long as Python has it.
+/// A tensor on the CPU, valid while Python holds it.
 pub struct Tensor {
     pub start: *mut u8,
     pub elements: Elements,
@@ -59,14 +59,14 @@ pub struct Tensor {
     pub strides: Vec<isize>,
 }
 
-/// How to look at objects of a class.
+/// Direct access to objects of a class.
 pub struct Reader(Look);
 
 impl Reader {
-    /// For a class that says how.
+    /// For a class that offers it.
     pub fn of(class: &Bound<'_, PyAny>) -> Option<Reader> {
         let capsule = class.getattr("__dlpack_c_exchange_api__").ok()?;
-        // SAFETY: a capsule or not, Python looks itself; the name is a string of C's.
+        // SAFETY: Python itself checks whether it is a capsule; the name is a C string.
         let table =
             unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), c"dlpack_exchange_api".as_ptr()) };
         if table.is_null() {
@@ -74,18 +74,19 @@ impl Reader {
             return None;
         }
         let mut header: *const Header = table.cast();
-        // SAFETY: whoever offers such a table keeps it for good, and those of earlier versions that it names.
+        // SAFETY: the provider of such a table keeps it alive forever, along with the earlier versions that
+        // it links to.
         while unsafe { header.as_ref() }?.major > MAJOR {
             // SAFETY: as before.
             header = unsafe { &*header }.earlier;
         }
-        // SAFETY: as before; of this major version it has this layout.
+        // SAFETY: as before; with this major version it has this layout.
         let table = unsafe { header.cast::<Table>().as_ref() }?;
         (table.header.major == MAJOR).then_some(())?;
         table.look.map(Reader)
     }
 
-    /// Looks at an object of the class. None if it is not a plain tensor on the CPU, or has other elements.
+    /// Reads an object of the class. `None` if it is not a plain tensor on the CPU, or has other elements.
     pub fn look(&self, object: &Bound<'_, PyAny>) -> Option<Tensor> {
         let mut seen = DlTensor {
             data: std::ptr::null_mut(),
@@ -99,7 +100,7 @@ impl Reader {
             strides: std::ptr::null(),
             offset: 0,
         };
-        // SAFETY: the object is of the class that the function came with, the interpreter's lock is held, and there is room.
+        // SAFETY: the object is of the class that provided the function, the interpreter's lock is held, and there is room.
         if unsafe { (self.0)(object.as_ptr().cast(), &mut seen) } != 0 {
             PyErr::take(object.py());
             return None;
@@ -117,7 +118,7 @@ impl Reader {
         if axes > 0 && (seen.shape.is_null() || seen.strides.is_null()) {
             return None;
         }
-        // SAFETY: there are as many as it has axes.
+        // SAFETY: there is one per axis.
         let axis = |of: *const i64, i: usize| unsafe { *of.add(i) };
         let sizes = (0..axes).map(|i| usize::try_from(axis(seen.shape, i)).ok());
         Some(Tensor {

@@ -1,4 +1,4 @@
-//! What is wrong, as Python's exceptions and warnings.
+//! Mistakes as Python's exceptions and warnings.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -7,17 +7,17 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-/// Further messages are not printed.
+/// The most messages that are printed.
 const MOST_MESSAGES: usize = 50;
 
-/// Something that is wrong with an argument, as Python found it: code, message, help.
+/// A mistake in an argument, as found by Python: code, message, help.
 pub type Problem = (String, String, Option<String>);
 
 /// Why a call failed.
 pub enum Failure {
-    /// What was given is wrong.
+    /// The arguments are wrong.
     Input(Diagnostics),
-    /// Python's own.
+    /// A Python exception.
     Python(PyErr),
 }
 
@@ -39,8 +39,8 @@ impl From<PyErr> for Failure {
     }
 }
 
-/// Runs the body of a function that Python calls. A panic becomes a `RuntimeError`: PyO3's own exception for it is none
-/// that `except Exception` would catch.
+/// Runs the body of a function called from Python. A panic becomes a `RuntimeError`: PyO3's own exception for panics is
+/// not caught by `except Exception`.
 pub fn guarded<T>(py: Python<'_>, body: impl FnOnce() -> Result<T, Failure>) -> PyResult<T> {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(value)) => Ok(value),
@@ -103,7 +103,7 @@ fn diagnostics<'py>(py: Python<'py>, found: &Diagnostics) -> PyResult<Bound<'py,
     Ok(list)
 }
 
-/// Warns of what is probably not meant, by way of Python's `warnings`.
+/// Issues warnings through Python's `warnings`.
 pub fn warn(py: Python<'_>, found: &Diagnostics) -> PyResult<()> {
     if found.is_empty() {
         return Ok(());
@@ -114,7 +114,7 @@ pub fn warn(py: Python<'_>, found: &Diagnostics) -> PyResult<()> {
     Ok(())
 }
 
-/// What Python found, among the rest.
+/// Adds what Python found.
 pub fn take_problems(problems: Vec<Problem>, found: &mut Diagnostics) {
     for (code, message, help) in problems {
         let code = Code::named(&code).unwrap_or(Code::Internal);
@@ -146,7 +146,7 @@ pub fn warn_of(py: Python<'_>, problems: Vec<Problem>) -> PyResult<()> {
     warn(py, &found)
 }
 
-/// "did you mean …?", if one of the names is near.
+/// "did you mean …?", if one of the names is similar.
 #[pyfunction]
 pub fn did_you_mean(name: &str, known: Vec<String>) -> Option<String> {
     logltn::did_you_mean(name, known.iter().map(String::as_str))

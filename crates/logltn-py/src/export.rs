@@ -1,6 +1,7 @@
-//! The plan as arrays, for other devices: what `kb.export_plan()` gives, and what `logltn.torch` runs on a GPU.
+//! The plan as arrays for other devices: the result of `kb.export_plan()`, and what `logltn.torch` runs on a
+//! GPU.
 //!
-//! A plan for more calls than one is exported once, with all its rows; a call then says which of them it is about.
+//! A plan reused across calls is exported once, with all its rows; each call then selects some of them.
 
 use std::sync::Arc;
 
@@ -15,11 +16,11 @@ use crate::coming::{Coming, Setting, setting};
 use crate::error::{Failure, guarded};
 use crate::knowledge_base::{About, KeptPlan, KnowledgeBase, Precision, target};
 
-/// The name of an array's elements' type, and the array.
+/// The element type's name, and the array.
 pub type ExportedBytes<'py> = (&'static str, Bound<'py, PyBytes>);
 
-/// By request: its predicate, and where its rows are in an array with an axis for each argument, in one of the rows that are
-/// asked for, and among those that networks were asked about, as `int64`.
+/// For each request: its predicate, and the positions of its rows in an array with an axis for each argument, in an array of
+/// the queried rows, and among those that networks were asked about, as `int64`.
 type PlacesBytes<'py> = (
     usize,
     Option<Bound<'py, PyBytes>>,
@@ -27,11 +28,11 @@ type PlacesBytes<'py> = (
     Option<Bound<'py, PyBytes>>,
 );
 
-/// The header, the arrays, and where the rows of requests stand.
+/// The header, the arrays, and where the rows of requests are.
 pub type ExportedPlan<'py> = (String, Vec<ExportedBytes<'py>>, Vec<PlacesBytes<'py>>);
 
-/// The plan; by component that lists rows of batched tables its number, offsets and chosen tuples, as `int32`; by request the
-/// codes of its rows, as `int64`, if they are not those of the plan; and where these stand.
+/// The plan; for each component that lists rows of batched tables its number, offsets and selected tuples, as `int32`; for
+/// each request the codes of its rows, as `int64`, if they differ from the plan's; and where these are.
 pub type Chosen<'py> = (
     KeptPlan,
     Vec<(usize, Bound<'py, PyBytes>, Bound<'py, PyBytes>)>,
@@ -39,7 +40,7 @@ pub type Chosen<'py> = (
     Vec<PlacesBytes<'py>>,
 );
 
-/// The plan as a header and arrays, with what comes with the call; and by request where its rows stand in arrays.
+/// The plan as a header and arrays, with the data of the call; and for each request the positions of its rows.
 #[pyfunction]
 pub fn export_plan<'py>(
     py: Python<'py>,
@@ -67,7 +68,7 @@ fn with_rows<T: Real>(
     Ok((state.engine().export()?, state.places()))
 }
 
-/// A plan for more calls than one, with all its rows.
+/// A plan reused across calls, with all its rows.
 #[pyfunction]
 pub fn export_kept<'py>(
     py: Python<'py>,
@@ -92,8 +93,8 @@ pub fn export_kept<'py>(
     })
 }
 
-/// What a call chooses of a plan for more calls than one: the plan, the components whose rows it chooses, the codes of rows of
-/// requests, and where these stand in arrays. None if there is no such plan.
+/// What a call selects from a plan reused across calls: the plan, the components whose rows it selects, the codes of rows of
+/// requests, and where these are in arrays. `None` if there is no such plan.
 #[pyfunction]
 pub fn choose<'py>(
     py: Python<'py>,
@@ -119,7 +120,7 @@ pub fn choose<'py>(
     }))
 }
 
-/// Raises what is wrong with values of these shapes: predicate (or request), kind, shape.
+/// Raises an error if values of these shapes are wrong: predicate (or request), kind, shape.
 #[pyfunction]
 pub fn check_shapes(
     py: Python<'_>,
@@ -132,7 +133,7 @@ pub fn check_shapes(
     guarded(py, || on(knowledge, py, about.as_ref(), by_rows, &checking))
 }
 
-/// What is done with the state of a call.
+/// Runs something with the state of a call.
 trait StateWork: Sync {
     type Found: Send;
     fn run<T: Real>(

@@ -1,4 +1,4 @@
-//! What Python gives, as data of a theory.
+//! Arguments from Python as the data of a theory.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,14 +14,14 @@ use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
-/// Who the individuals of a sort are.
+/// The individuals of a sort.
 #[derive(FromPyObject)]
 pub enum Sort {
     /// This many.
     Size(usize),
     /// With names.
     Labels(Vec<String>),
-    /// With features, of which there are as many rows: one after the other, and how many numbers each has.
+    /// With features, one row per individual: the rows one after another, and how many numbers each has.
     Features(PyBuffer<f64>, usize),
     /// With both.
     Named(Vec<String>, PyBuffer<f64>, usize),
@@ -46,8 +46,8 @@ impl Sort {
 /// A column of a table.
 pub enum Column {
     Int(PyBuffer<i64>),
-    /// The integers of a tensor, of which a buffer would have to be made first: where they begin, how many there are, and how
-    /// far apart. Whoever hands them over has the tensor until they are read.
+    /// The integers of a tensor, without making a buffer of it first: where they begin, how many there are, and their
+    /// distance. The caller keeps the tensor alive until they are read.
     Tensor(*const i64, usize, isize),
     Real(PyBuffer<f64>),
     Names(Vec<String>),
@@ -71,17 +71,17 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Column {
 }
 
 impl Column {
-    /// Its integers, if it has some.
+    /// Its integers, if it holds integers.
     fn integers(&self, py: Python<'_>) -> PyResult<Option<Cow<'_, [i64]>>> {
         Ok(match *self {
             Column::Int(ref cells) => Some(Cow::Owned(numbers(py, cells)?)),
             Column::Tensor(_, 0, _) => Some(Cow::Owned(Vec::new())),
-            // SAFETY: the tensor is there and has this many, one after the other.
+            // SAFETY: the tensor is alive and has this many, contiguous.
             Column::Tensor(start, count, 1) => Some(Cow::Borrowed(unsafe {
                 std::slice::from_raw_parts(start, count)
             })),
             Column::Tensor(start, count, step) => {
-                // SAFETY: likewise, so far apart.
+                // SAFETY: likewise, at this distance.
                 let cell = |i| unsafe { *start.offset(i as isize * step) };
                 Some(Cow::Owned((0..count).map(cell).collect()))
             }
@@ -98,14 +98,14 @@ pub enum Param {
     Percentile(f64, String),
 }
 
-/// Which individual a constant is, if it is not a vector of its own.
+/// The individual that a constant is, if it is not a vector of its own.
 #[derive(FromPyObject)]
 pub enum Constant {
     Index(i64),
     Name(String),
 }
 
-/// All that there is to know before the first call.
+/// Everything known before the first call.
 #[derive(FromPyObject)]
 pub struct Given {
     #[pyo3(item)]
@@ -157,7 +157,7 @@ fn numbers<T: pyo3::buffer::Element>(py: Python<'_>, buffer: &PyBuffer<T>) -> Py
 }
 
 impl Given {
-    /// The labels that are needed to read the theory.
+    /// The labels needed to read the theory.
     pub fn labels(&self) -> Labels {
         let mut labels = Labels::new();
         for (name, sort) in &self.sorts {
@@ -168,8 +168,7 @@ impl Given {
         labels
     }
 
-    /// The data of the theory, which was read with these labels; the second time without saying that something comes with
-    /// each call.
+    /// The data of the theory, which was read with these labels: with and without marking what comes with each call.
     pub fn data(
         &self,
         py: Python<'_>,
@@ -245,7 +244,7 @@ impl Given {
             .flat_map(|d| d.sorts)
             .collect();
         for (name, sort) in &self.sorts {
-            // Guards read features; a percentile may be all that they are for.
+            // Guards read features; some features are needed only for a percentile.
             let is_measured = theory.sort(name).is_some_and(|id| measured.contains(&id));
             let set = match (sort, sort.features()) {
                 (_, Some((values, width))) if is_measured => {
@@ -357,7 +356,7 @@ impl Given {
                 "sigmoid" => Output::sigmoid(),
                 "truth" => Output::truth(),
                 "log_truth" => Output::log_truth(),
-                // What `logltn.torch.sigmoid(net, classes=True)` and its like say.
+                // Set by `logltn.torch.sigmoid(net, classes=True)` and similar calls.
                 "sigmoid of classes" => Output::sigmoid().per_class(),
                 "truth of classes" => Output::truth().per_class(),
                 "log_truth of classes" => Output::log_truth().per_class(),
@@ -406,7 +405,7 @@ impl Given {
         semantics
     }
 
-    /// What is set for single axioms.
+    /// Settings of single axioms.
     pub fn axioms(&self, found: &mut Diagnostics) -> BTreeMap<String, AxiomSettings> {
         let mut settings: BTreeMap<String, AxiomSettings> = BTreeMap::new();
         for (name, weight) in &self.weights {
@@ -467,7 +466,7 @@ fn set_constant(
     check(found, data.set_constant(name, is));
 }
 
-/// A function that is given by data: one axis for each argument and, for a vector, one for its numbers.
+/// A function given by data: one axis for each argument and, for a vector, one for its numbers.
 fn set_function(
     py: Python<'_>,
     name: &str,
@@ -556,7 +555,7 @@ fn not_in(sort: &logltn::theory::Sort, what: &str) -> String {
     format!("{what} is not an individual of sort `{}`{help}", sort.name)
 }
 
-/// The place of an individual that is written as a number: an integer of an integer sort is itself, others count from 0.
+/// The position of an individual written as a number: in an integer sort the integer itself, in others counted from 0.
 fn place(sort: &logltn::theory::Sort, number: i64) -> Option<u32> {
     let index = match sort.kind {
         SortKind::Range(low, high) if (low..=high).contains(&number) => number - low,
@@ -568,7 +567,7 @@ fn place(sort: &logltn::theory::Sort, number: i64) -> Option<u32> {
     (!named || (index as usize) < sort.labels.len()).then_some(index)
 }
 
-/// The columns of a table in the theory's terms; none if something is wrong.
+/// The columns of a table in the theory's terms; `None` if something is wrong.
 pub fn read_columns(
     py: Python<'_>,
     theory: &Theory,
@@ -607,7 +606,7 @@ pub fn read_columns(
                     found.push(Diagnostic::error(Code::WrongSort, what).help(help));
                     continue;
                 }
-                // Most are just numbers from 0, and all of them together small enough if no bit is set that is too high.
+                // Most are numbers from 0; all are small enough if the OR of them has no high bit set.
                 let bits = cells.iter().fold(0, |bits, cell| bits | cell);
                 if matches!(sort.kind, SortKind::Data)
                     && sort.labels.is_empty()

@@ -1,4 +1,5 @@
-//! A knowledge base, as Python sees it: one call at a time, without the interpreter's lock, and in a child process too.
+//! A knowledge base as Python sees it: one call at a time, without the interpreter's lock, and usable in a child
+//! process.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -37,13 +38,15 @@ pub struct KnowledgeBase {
     /// As it was given.
     pub data: Data,
     pub recipe: Arc<Recipe>,
-    /// What is probably not meant, of theory and data.
+    /// Warnings about theory and data.
     pub warnings: Diagnostics,
     names: Arc<[String]>,
-    /// By predicate: whether a call asks it about the same rows whatever else a plan is made for.
+    /// For each predicate: whether a call queries it at the same rows whatever else a plan is made
+    /// for.
     settled: Vec<bool>,
     threads: Option<usize>,
-    /// Touched by whoever holds the interpreter's lock, which a fork waits for: it is whole in a child.
+    /// Only accessed with the interpreter's lock held, which a fork waits for: so it is consistent in a
+    /// child.
     process: Mutex<Arc<Process>>,
 }
 
@@ -56,14 +59,14 @@ pub struct Parts {
     pub semantics: Semantics,
     pub axioms: BTreeMap<String, AxiomSettings>,
     pub options: PlanOptions,
-    /// Whether numbers are computed in double precision; none if that follows the values.
+    /// Whether to compute in double precision; `None` if the values decide.
     pub double: Option<bool>,
-    /// p_forall of the aggregation over axioms, if it has its own.
+    /// p_forall of the aggregation over axioms, if set separately.
     pub p_axioms: Option<f64>,
-    /// Whether bindings with an empty `exists`, and axioms about nothing, are left out of means.
+    /// Whether bindings with an empty `exists`, and axioms without bindings, are left out of means.
     pub leave_out_empty: bool,
     pub threads: Option<usize>,
-    /// What is probably not meant, of theory and data.
+    /// Warnings about theory and data.
     pub warnings: Diagnostics,
 }
 
@@ -75,9 +78,9 @@ pub struct Recipe {
     pub axioms: BTreeMap<String, AxiomSettings>,
     pub outputs: Vec<Output>,
     pub options: PlanOptions,
-    /// The data without what comes with each call, with stand-ins for callers that do, if plans can be made for that.
+    /// The data without what comes with each call, with stand-ins for it if plans can be reused across calls.
     known: Option<(Data, Vec<StandIns>)>,
-    /// Ends planning and evaluating: those of one process at a time.
+    /// Stops planning and evaluation, for one process at a time.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -86,19 +89,19 @@ pub struct Process {
     id: u32,
     pub pool: Arc<ThreadPool>,
     pub ctrl_c: Arc<CtrlC>,
-    /// Whose turn it is to compute, without the interpreter's lock. In a child it may be that of a thread that is not
-    /// there, and what it guards be half done; so a child makes its own.
+    /// The lock for computing, held without the interpreter's lock. In a child it may belong to a thread that does
+    /// not exist there, with half-done work behind it; so a child makes its own.
     turn: Turn,
     state: Mutex<States>,
-    /// Engines of laws, those used last at the end.
+    /// Engines of laws, most recently used last.
     pub laws: Mutex<Vec<LawEngine>>,
 }
 
-/// An engine of laws, with what it was made for.
+/// An engine of laws, with the call it was made for.
 pub struct LawEngine {
     pub laws: Vec<String>,
     pub setting: Arc<Setting>,
-    /// None without laws.
+    /// `None` without laws.
     pub state: Option<State<f64>>,
 }
 
@@ -129,16 +132,16 @@ pub enum Precision {
     Double(State<f64>),
 }
 
-/// What computes in each precision, once somebody has asked for it.
+/// The engine of each precision, made on demand.
 #[derive(Default)]
 struct States {
     made: [Option<Precision>; 2],
-    /// Which of them was asked last: 1 is the double one.
+    /// The precision used last: 1 is double.
     now: usize,
 }
 
 impl States {
-    /// What computes in a precision, made if need be, which questions go to from now on.
+    /// The engine of a precision, made if necessary; questions go to it from now on.
     fn take(
         &mut self,
         double: bool,
@@ -154,7 +157,7 @@ impl States {
     }
 }
 
-/// A plan for more calls than one. While it is kept, no other has its place.
+/// A plan reused across calls. While this lives, no other plan takes its place.
 #[pyclass(frozen, eq, hash, module = "logltn._native")]
 pub struct KeptPlan(pub Arc<Plan>);
 
@@ -178,32 +181,32 @@ pub struct Asked {
 
 #[pymethods]
 impl Asked {
-    /// The plan, if it is one for more calls than this one.
+    /// The plan, if it is reused across calls.
     #[getter]
     fn plan(&self) -> Option<KeptPlan> {
         (self.question.plan()).map(|plan| KeptPlan(Arc::clone(plan)))
     }
 }
 
-/// What a call is about: what comes with it, or a question that networks were asked.
+/// The subject of a call: its data, or a question that networks were asked.
 #[derive(FromPyObject)]
 pub enum About<'py> {
     Coming(Bound<'py, Coming>),
     Asked(Bound<'py, Asked>),
 }
 
-/// Predicate (or request), kind of target, values, gradient. Buffers of one number without axes are unavailable, so these
-/// come with one axis, and 4 is added to the kind.
+/// Predicate (or request), kind of target, values, gradient. There are no buffers of a single number without axes, so
+/// those have one axis, and 4 is added to the kind.
 pub type GivenValue = (usize, u8, Array, Option<Array>);
 
-/// How a predicate's arguments are made: nested lists, and the individuals of each row.
+/// How a predicate's arguments are built: nested lists, and the individuals of each row.
 pub type AskedFor<'py> = (usize, Bound<'py, PyList>, Bound<'py, PyBytes>, usize, usize);
 
 #[pymethods]
 impl KnowledgeBase {
     #[new]
     #[pyo3(signature = (theory, given, *, double, threads, memory, problems, sharded=false, p_axioms=None, leave_out_empty=false, share=true))]
-    #[allow(clippy::too_many_arguments)] // Python's, which are named
+    #[allow(clippy::too_many_arguments)] // Python's keyword arguments
     fn new(
         py: Python<'_>,
         theory: &Theory,
@@ -226,7 +229,7 @@ impl KnowledgeBase {
                 &labels,
                 &mut found,
             );
-            // Without the theory, the rest would speak of symbols that are not there.
+            // Without the theory, further messages would be about symbols that do not exist.
             if found.has_errors() {
                 return Err(found.into());
             }
@@ -266,7 +269,8 @@ impl KnowledgeBase {
         self.plan.shares()
     }
 
-    /// By predicate: whether a call asks it about the same rows, in the same order, whatever else a plan is made for.
+    /// For each predicate: whether a call queries it at the same rows, in the same order, whatever else a plan is
+    /// made for.
     #[getter]
     fn settled(&self) -> Vec<bool> {
         self.settled.clone()
@@ -285,8 +289,7 @@ impl KnowledgeBase {
         })
     }
 
-    /// Whether a device can run it. Exact probabilities of what may be impossible, degrees of 0, are computed by the CPU
-    /// engine.
+    /// Whether a device can run it. The CPU engine computes exact probabilities where degrees of 0 are possible.
     #[getter]
     fn exports(&self) -> bool {
         let logits = |o: &Output| matches!(o.kind, OutputKind::Softmax | OutputKind::Sigmoid);
@@ -334,7 +337,7 @@ impl KnowledgeBase {
         (semantics.sat_is_log(), semantics.space == Space::Log)
     }
 
-    /// The document of `logltn check --json`, with what a step takes if these are α, p and p_forall.
+    /// The document of `logltn check --json`, with the cost of a step for these α, p and p_forall.
     fn check(&self, py: Python<'_>, parameters: Option<(f64, f64, f64)>) -> PyResult<String> {
         guarded(py, || {
             let weights = self.weights(py)?;
@@ -350,12 +353,12 @@ impl KnowledgeBase {
         })
     }
 
-    /// The plan for people.
+    /// The plan as text.
     fn __str__(&self, py: Python<'_>) -> PyResult<String> {
         guarded(py, || Ok(self.plan.to_string()))
     }
 
-    /// Reads what comes with a call; with a question, tables that its text does not speak of need not come.
+    /// Reads the data of a call; for a question, tables that its text does not mention may be missing.
     #[pyo3(signature = (batch, sorts, tables, question=None))]
     fn coming(
         &self,
@@ -377,7 +380,7 @@ impl KnowledgeBase {
         })
     }
 
-    /// Reads what comes with most calls as it is; none if something is unusual.
+    /// The fast path for the data of most calls; `None` if something is unusual.
     #[pyo3(signature = (batch, sorts, tables))]
     fn coming_in_a_hurry(
         &self,
@@ -398,7 +401,7 @@ impl KnowledgeBase {
         })
     }
 
-    /// The rows that a predicate is asked about, as `int32`, and how many numbers each has.
+    /// The rows that a predicate is queried at, as `int32`, and how many numbers each has.
     fn rows<'py>(
         &self,
         py: Python<'py>,
@@ -418,9 +421,9 @@ impl KnowledgeBase {
         })
     }
 
-    /// What networks have to be asked: a handle with which to hand over the answers, the requests (predicate, how its arguments
-    /// are made, the individuals of its rows as `int32`, how many each row has, and the number of rows), and the numbers that
-    /// stand for themselves as arguments. `by_rows`: as nothing but this call makes them.
+    /// What networks have to be asked: a handle for passing the answers back, the requests (predicate, how its arguments are
+    /// built, the individuals of its rows as `int32`, how many each row has, and the number of rows), and the numbers used as
+    /// arguments. With `by_rows`, in an order that depends on this call alone.
     fn requests<'py>(
         &self,
         py: Python<'py>,
@@ -447,7 +450,7 @@ impl KnowledgeBase {
         })
     }
 
-    /// The numbers that stand for themselves as arguments.
+    /// The numbers used as arguments.
     fn numbers(&self, py: Python<'_>) -> PyResult<Vec<f64>> {
         guarded(py, || {
             self.with(py, |state| {
@@ -460,10 +463,10 @@ impl KnowledgeBase {
         })
     }
 
-    /// Evaluates. `derivatives` are those by the axioms' truths, if not those of the loss are wanted; `weights` are those of this call, by axiom.
-    /// With `exchange`, other processes have other rows: it takes this one's numbers, and gives which one it is and those of all.
+    /// Evaluates. `derivatives` are those with respect to the axioms' truths, if the loss's own are not wanted; `weights` are this call's, by
+    /// axiom. With `exchange`, other processes have other rows: it takes this process's numbers, and returns its rank and the numbers of all.
     #[pyo3(signature = (values, alpha, p, p_forall, coming=None, gradients=false, derivatives=None, exchange=None, weights=None))]
-    #[allow(clippy::too_many_arguments)] // Python's, which are named
+    #[allow(clippy::too_many_arguments)] // Python's keyword arguments
     fn evaluate(
         &self,
         py: Python<'_>,
@@ -501,7 +504,7 @@ impl KnowledgeBase {
             let pool = &process.pool;
             let mut failure = None;
             let failed = &mut failure;
-            // Without values nothing says how precise they are.
+            // Without values nothing determines the precision.
             let double = given.is_empty() || given.iter().any(|value| !value.values.is_single());
             let weights = weights.unwrap_or_default();
             let done = self.within(py, &process, Some(double), move |state| {
@@ -552,13 +555,13 @@ impl Drop for KnowledgeBase {
             .get_mut()
             .unwrap_or_else(PoisonError::into_inner);
         if process.id != std::process::id() {
-            // The parent's: who knows in what state a thread left it that is not here.
+            // The parent's lock: a thread that does not exist here may have left it in any state.
             std::mem::forget(Arc::clone(process));
         }
     }
 }
 
-/// An exchange with other processes, by a function of Python's, whose exceptions are kept.
+/// An exchange with other processes through a Python function, whose exceptions are kept.
 fn others(
     call: Py<PyAny>,
     failed: &mut Option<PyErr>,
@@ -590,7 +593,7 @@ pub fn given_values(values: &[GivenValue]) -> Vec<Value> {
     values.iter().map(value).collect()
 }
 
-/// What an array of this kind has the numbers of.
+/// Which numbers an array of this kind holds.
 pub fn target(which: usize, kind: u8) -> Target {
     match kind & 3 {
         0 => Target::Grid(PredicateId(which as u32)),
@@ -654,7 +657,7 @@ fn precision(
 }
 
 impl KnowledgeBase {
-    /// A knowledge base of its parts.
+    /// Builds a knowledge base from its parts.
     pub fn of(py: Python<'_>, pool: Arc<ThreadPool>, parts: Parts) -> Result<Self, Failure> {
         let Parts {
             mut data,
@@ -693,23 +696,23 @@ impl KnowledgeBase {
             let error = error.maybe_help(logltn::did_you_mean(law, names()));
             return Err(Diagnostics::from(error).into());
         }
-        // The theory's own were said when it was read.
+        // The theory's own were reported when it was read.
         warn(py, plan.warnings())?;
         let plan = Arc::new(plan);
         let names = plan.axioms().iter().map(|a| a.name.clone()).collect();
         let theory = data.theory();
         let streams = (0..theory.tables.len() as u32).map(TableId);
         let streams: Vec<TableId> = streams.filter(|t| data.streams_table(*t)).collect();
-        // For exact probabilities it matters whether two rows speak of the same individual.
+        // For exact probabilities it matters whether two rows are about the same individual.
         let anybody = if semantics.exact { &[] } else { &streams[..] };
         let known = known.map(|known| known.with_stand_ins(anybody, &outputs));
-        // A sort of a known size would look as if all processes had the same.
+        // With a known size, all processes would appear to share one sort.
         let hides = |known: &(Data, Vec<StandIns>)| {
             let is_alone = |sort| known.1.iter().any(|s| s.of == sort && s.alone);
             let mut sorts = (0..theory.sorts.len() as u32).map(SortId);
             sorts.any(|s| data.streams_sort(s) && !is_alone(s))
         };
-        // What guards find in a table depends on all its rows, whichever take part.
+        // What guards find in a table depends on all its rows, not only on those that take part.
         let looked_into = streams.iter().any(|t| theory.guards_look_into(*t));
         let known = known.filter(|known| {
             let hidden = options.sharded && hides(known);
@@ -741,7 +744,7 @@ impl KnowledgeBase {
         })
     }
 
-    /// This process' own engine.
+    /// This process's own engine.
     pub fn process(&self, py: Python<'_>) -> Result<Arc<Process>, Diagnostics> {
         let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
         let id = std::process::id();
@@ -753,7 +756,7 @@ impl KnowledgeBase {
         Ok(Arc::clone(&process))
     }
 
-    /// Runs something without the interpreter's lock, in the precision of the last call. Whoever comes meanwhile waits.
+    /// Runs something without the interpreter's lock, in the precision of the last call. Other callers wait.
     pub fn with<R: Send>(
         &self,
         py: Python<'_>,
@@ -784,7 +787,7 @@ impl KnowledgeBase {
                     Err(payload) => panicked(payload.as_ref()),
                 },
             };
-            // Half a call is done; the next one begins again.
+            // The call was interrupted halfway; the next one starts afresh.
             if let Ok(fresh) = fresh() {
                 *state = fresh;
             }
@@ -792,7 +795,7 @@ impl KnowledgeBase {
         })
     }
 
-    /// Whether an array of this kind must have the rows of a plan of its call alone.
+    /// Whether an array of this kind needs the rows of a plan made for its call alone.
     pub fn by_rows(&self, which: usize, kind: u8) -> bool {
         match kind & 3 {
             0 => false,
@@ -845,7 +848,7 @@ impl KnowledgeBase {
     }
 }
 
-/// What came out of a call.
+/// The result of a call.
 #[pyclass(frozen, module = "logltn._native")]
 pub struct Evaluated {
     evaluation: Evaluation,
@@ -865,7 +868,7 @@ impl Evaluated {
         self.evaluation.sat
     }
 
-    /// How long choosing the rows and evaluating them took, apart from what it takes to get there and back.
+    /// How long choosing the rows and evaluating them took, without the overhead of the call.
     #[getter]
     fn seconds(&self) -> f64 {
         self.seconds
@@ -880,13 +883,13 @@ impl Evaluated {
         Ok(dict)
     }
 
-    /// How often an `exists` had nothing to choose from, in all axioms together.
+    /// How often an `exists` had no candidates, over all axioms.
     #[getter]
     fn empty(&self) -> u64 {
         self.evaluation.axioms.iter().map(|a| a.empty_exists).sum()
     }
 
-    /// By name, how often an `exists` had nothing to choose from.
+    /// How often an `exists` had no candidates, by axiom name.
     fn empty_exists<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for (name, axiom) in self.names.iter().zip(&self.evaluation.axioms) {

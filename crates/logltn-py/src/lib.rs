@@ -25,7 +25,8 @@ mod worlds;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// What is taken here is counted, so that what asks for much knows what is left. The process is not ours to end.
+/// Counts the memory allocated here, so that large requests can be checked. Never ends the process, which is not
+/// ours.
 #[global_allocator]
 static ALLOCATOR: logltn::memory::Counting<false> = logltn::memory::Counting;
 
@@ -56,8 +57,8 @@ mod _native {
         crate::error::guarded(py, || Ok(py.detach(|| logltn_cli::main_with(arguments))))
     }
 
-    /// The different ones of some rows of `int32`, this many numbers each, in order, and where the rows are among these, as `int64`; none if
-    /// the rows are these.
+    /// The distinct rows among rows of `int32`, this many numbers each, in order, and the positions of the rows among them, as `int64`;
+    /// `None` if the rows are already distinct and in order.
     #[pyfunction]
     fn different<'py>(
         py: Python<'py>,

@@ -18,9 +18,10 @@ struct Pools {
     by_threads: HashMap<usize, Arc<ThreadPool>>,
 }
 
-/// This many threads, shared by all knowledge bases of this process that want as many.
+/// A pool of this many threads, shared by all knowledge bases of this process that want the same
+/// number.
 ///
-/// A caller that calls this holds the interpreter's lock, and so does whoever forks: the list of pools is whole in a child.
+/// Callers hold the interpreter's lock, and so does whoever forks: the list of pools is consistent in a child.
 pub fn pool(_: Python<'_>, threads: Option<usize>) -> Result<Arc<ThreadPool>, Diagnostics> {
     let process = std::process::id();
     let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);

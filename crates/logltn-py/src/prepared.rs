@@ -1,10 +1,10 @@
-//! Rows that come with each call, as rows that are known.
+//! Plans reused across calls for rows that come with each call.
 //!
-//! Planning the rows of each call anew costs several times what evaluating them does. But calls resemble each other: other
-//! individuals, combined with sums that were seen before. So the cells that plans depend on are remembered, and a plan is made
-//! for all of them in each row of a call, of which a call then chooses one for each row, as it would of a table in batches.
-//! Where nothing depends on who the individuals are, each row of the plan has stand-ins of its own, and the call says who they
-//! are; otherwise those that came are remembered too. What is not planned is planned by itself, as if nothing were remembered.
+//! Planning the rows of each call anew costs several times as much as evaluating them. But calls resemble each other: other
+//! individuals, combined with sums seen before. So the cells that plans depend on are remembered, and a plan is made for all
+//! of them in each row of a call; a call then selects one for each row, as from a table in batches. If nothing depends on
+//! which individuals they are, each row of the plan has stand-ins of its own, and the call says who they are; otherwise the
+//! individuals are remembered too. Anything not covered is planned separately.
 //!
 //! When plans are made is decided by counting calls, never by time: the same calls give the same bits.
 
@@ -19,52 +19,52 @@ use crate::coming::Setting;
 
 /// The most rows that a plan is made for.
 const MOST_ROWS: usize = 1 << 18;
-/// For how many different sizes of sorts there are plans: full batches, the last one of an epoch, those of a validation.
+/// How many different sizes of sorts have plans: full batches, the last one of an epoch, those of a validation.
 const MOST_SIZES: usize = 4;
-/// After as many times that the rows became too many, they are no longer expected to repeat.
+/// After the rows have become too many this many times, they are no longer expected to repeat.
 const MOST_OVERFLOWS: u32 = 3;
-/// The most integers that are planned because they lie among those that came.
+/// The most integers that are planned only because they lie between those seen.
 const MOST_BETWEEN: i64 = 1 << 12;
 
-/// Makes an engine for data that have all rows.
+/// Makes an engine for data with all rows.
 pub type Make<T> = Arc<dyn Fn(&Data) -> Result<Engine<T>, Diagnostics> + Send + Sync>;
 
-/// What came with calls, and plans for it.
+/// What came with calls, and the plans for it.
 pub struct Prepared<T: Real> {
     /// Without what comes with calls.
     data: Data,
     stand_ins: Vec<StandIns>,
     make: Make<T>,
     entries: Vec<Entry<T>>,
-    /// Which of them has lent its engine.
+    /// The entry that has lent its engine.
     lent: Option<usize>,
     overflows: u32,
 }
 
-/// What a call has to choose of an engine that was lent to it.
+/// What a call has to select from the engine lent to it.
 pub struct Lent {
     pub rows: Vec<(TableId, Vec<u32>)>,
-    /// By sort of stand-ins, who they are in this call.
+    /// For each sort of stand-ins, the individuals behind them in this call.
     pub who: Vec<(StandIns, Vec<u32>)>,
-    /// What the engine chose when it was lent last: where rows have nothing but stand-ins, the same again.
+    /// What the engine selected when it was last lent: unchanged if rows consist of stand-ins only.
     pub chosen: Vec<(TableId, Vec<u32>)>,
 }
 
-/// What came with calls in which the other sorts had these sizes.
+/// What came with the calls in which the other sorts had these sizes.
 struct Entry<T: Real> {
     sizes: Vec<(SortId, usize)>,
     tables: Vec<Known>,
     engine: Option<Engine<T>>,
-    /// What that has chosen.
+    /// What it has selected.
     chosen: Vec<(TableId, Vec<u32>)>,
     /// How many stand-ins the plan has of each sort.
     own: Vec<(StandIns, usize)>,
-    /// How many rows calls that brought something new had since the last plan was made, and how many calls these were.
+    /// How many rows the calls with something new had since the last plan, and how many such calls there were.
     news: usize,
     calls: u32,
-    /// How many rows it takes to make another one.
+    /// How many rows justify another plan.
     patience: usize,
-    /// When it was last asked for.
+    /// When it was last used.
     used: u64,
 }
 
@@ -88,7 +88,7 @@ struct OwnColumn {
     step: usize,
 }
 
-/// Some columns' cells, in the order in which they came.
+/// The cells of some columns, in order of arrival.
 #[derive(Default)]
 struct Cells {
     columns: Vec<usize>,
@@ -99,9 +99,9 @@ struct Cells {
 }
 
 impl Cells {
-    /// The place of a row's cells, which are new if there was none.
+    /// The position of a row's cells, added if they are new.
     fn place(&mut self, columns: &[ColumnData], row: usize, buffer: &mut Vec<u64>) -> usize {
-        // Comparing nothing with nothing, at no address, takes some processors longer than comparing something.
+        // On some processors, comparing two empty slices at a null address is slower than comparing something.
         if self.columns.is_empty() && !self.list.is_empty() {
             return 0;
         }
@@ -120,7 +120,8 @@ impl Cells {
         place
     }
 
-    /// Adds the integers among those that came, and some around: if these came, those will. At most this many in all.
+    /// Adds the integers between those seen, and some around them, since they are likely to come; at most this many
+    /// in all.
     fn add_between(&mut self, columns: &[ColumnData], most: usize) {
         let [column] = self.columns[..] else { return };
         let integers = || self.list.iter().map(|cells| cells[0] as i64);
@@ -202,7 +203,7 @@ impl Known {
         }
     }
 
-    /// The numbers of some rows in the table of all combinations; none if one of them is not planned yet.
+    /// The row numbers in the table of all combinations; `None` if one of them is not planned yet.
     fn numbers(&mut self, columns: &[ColumnData]) -> Option<Vec<u32>> {
         let rows = rows(columns);
         self.most = self.most.max(rows);
@@ -224,7 +225,7 @@ impl Known {
         known.then_some(numbers)
     }
 
-    /// Who the plan's stand-ins are; none if somebody is not among this many.
+    /// The individuals behind the plan's stand-ins; `None` if one of them is out of range.
     fn say_who(
         &self,
         columns: &[ColumnData],
@@ -259,8 +260,8 @@ impl Known {
         self.firsts().saturating_mul(self.others.list.len())
     }
 
-    /// How many rows have to be planned by themselves before another plan is worth its cost, which is that of what it knows. Individuals may
-    /// be new forever, so that no more is spent on plans than on those rows, and the cost of a call does not grow; integers soon are not.
+    /// How many rows must be planned separately before another plan is worth its cost, which is that of what it knows. New individuals may
+    /// keep coming, so no more is spent on plans than on those rows, and the cost of a call does not grow; integers soon repeat.
     fn worth(&self) -> usize {
         match self.own.is_empty() {
             true => self.combinations(),
@@ -268,7 +269,7 @@ impl Known {
         }
     }
 
-    /// Numbers its own individuals, so that those of a row follow each other.
+    /// Numbers its own individuals so that those of a row are consecutive.
     fn number(&mut self, counts: &mut Vec<(StandIns, usize)>) {
         for at in 0..self.own.len() {
             let sort = self.own[at].stand_ins;
@@ -334,7 +335,7 @@ impl<T: Real> Prepared<T> {
         self.lent.is_some()
     }
 
-    /// Puts the engine back for which `engine` was lent, with what it has chosen.
+    /// Puts back the engine for which `engine` was lent, with its selection.
     pub fn give_back(&mut self, engine: &mut Engine<T>, chosen: &mut Vec<(TableId, Vec<u32>)>) {
         let Some(entry) = self.lent.take().map(|e| &mut self.entries[e]) else {
             return;
@@ -345,8 +346,8 @@ impl<T: Real> Prepared<T> {
         }
     }
 
-    /// Lends an engine for what comes with a call, if there is one that knows all of it, and says what it has to choose.
-    /// What does not fit is left to the other engine, which says what is wrong with it.
+    /// Lends an engine that knows everything in a call, if there is one, and returns what it has to select. What does
+    /// not fit is left to the other engine, which reports what is wrong with it.
     pub fn lend(&mut self, setting: &Setting, engine: &mut Engine<T>, now: u64) -> Option<Lent> {
         if self.overflows > MOST_OVERFLOWS || setting.rows.is_empty() {
             return None;
@@ -367,8 +368,8 @@ impl<T: Real> Prepared<T> {
         None
     }
 
-    /// Makes a plan for what has come, if enough did, and says if so. Only what has been evaluated is known to be right, so this
-    /// comes after.
+    /// Makes a plan for what has come, if it is enough, and returns whether it did. Only evaluated data are known to be valid,
+    /// so this comes after evaluation.
     pub fn learn(&mut self, setting: &Setting) -> bool {
         let sizes = self.other_sizes(setting);
         let Some(entry) = self.entries.iter_mut().find(|e| e.sizes == sizes) else {
@@ -384,7 +385,7 @@ impl<T: Real> Prepared<T> {
         entry.add_between(setting);
         let mut made = entry.make(&self.data, &self.make, setting);
         if made.is_err() {
-            // Not all integers may make sense.
+            // Not all integers may be valid.
             let tables = entry.tables.iter_mut().zip(came);
             tables.for_each(|(table, came)| table.others.truncate(came));
             made = entry.make(&self.data, &self.make, setting);
@@ -392,7 +393,7 @@ impl<T: Real> Prepared<T> {
         entry.patience = entry.tables.iter().map(Known::worth).sum();
         match made {
             Ok(engine) => entry.engine = Some(engine),
-            // Not all combinations do.
+            // Nor all combinations.
             Err(_) => self.overflows = MOST_OVERFLOWS + 1,
         }
         true
@@ -492,7 +493,7 @@ impl<T: Real> Entry<T> {
             data.set_size(&theory[*sort].name, *size)?;
         }
         for (stand_ins, count) in &self.own {
-            // Nobody asks how many there are of those that they stand for alone.
+            // The number of individuals that only stand-ins stand for is never needed.
             let comes = setting.sizes.iter().any(|(s, _)| *s == stand_ins.of);
             if stand_ins.alone && comes {
                 data.set_size(&theory[stand_ins.of].name, 1)?;

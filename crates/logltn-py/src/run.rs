@@ -1,5 +1,5 @@
-//! A run of `logltn train`: its knowledge base, and the groundings of its symbols, described for callers that build it
-//! again.
+//! A run of `logltn train`: its knowledge base, and the groundings of its symbols, described so that callers can
+//! rebuild it.
 
 use std::path::{Path, PathBuf};
 
@@ -93,7 +93,7 @@ pub fn load_run(
     })
 }
 
-/// The project of a run with the weights that it has so far.
+/// The project of a run with its current weights.
 fn read(
     folder: &Path,
     options: &PlanOptions,
@@ -106,7 +106,7 @@ fn read(
     let weights = RunWeights::read(&project, folder)?;
     found.extend(weights.warnings().clone());
     let knowledge = project.knowledge()?;
-    // What the axioms ask says which networks there are.
+    // The axioms' requests determine which networks there are.
     let plan = project.plan_with(&project.manifest.semantics, options)?;
     let engine = Engine::<f32>::new(plan);
     let mut model = Model::new(&knowledge, 0)?;

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use crate::error::{Failure, guarded, warn};
 
-/// A theory, and its text for the day when the labels of its data sorts are known.
+/// A theory, and its text for when the labels of its data sorts are known.
 #[pyclass(frozen, module = "logltn._native")]
 pub struct Theory {
     pub source: Source,
@@ -39,7 +39,7 @@ impl Theory {
                     open,
                 });
             }
-            // A name that nobody knows may be a label that comes with the data.
+            // An unknown name may be a label that comes with the data.
             let mut labels = Labels::new();
             for sort in theory.sorts.iter().filter(|s| s.kind == SortKind::Data) {
                 labels.insert_unreadable(&sort.name);
@@ -139,7 +139,7 @@ impl Theory {
         self.theory.params.iter().map(|p| p.name.clone()).collect()
     }
 
-    /// Name, weight and formula; of a family one entry.
+    /// Name, weight and formula; one entry for a family.
     #[getter]
     fn axioms(&self) -> Vec<(String, f64, String)> {
         let theory = &self.theory;
@@ -181,7 +181,7 @@ impl Theory {
             if !self.open {
                 return Ok(measured(&self.theory));
             }
-            // An axiom that names somebody is not understood without.
+            // An axiom that names an individual cannot be resolved without it.
             let mut names = Labels::new();
             for (sort, own) in labels {
                 names.insert(&sort, own);

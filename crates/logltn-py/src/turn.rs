@@ -1,6 +1,6 @@
-//! Whose turn it is: one call at a time, others wait and hear signals meanwhile.
+//! Mutual exclusion: one call at a time; the others wait and handle signals meanwhile.
 //!
-//! A signal handler runs in the thread that computes, in the middle of it. Were it to wait for its turn, it would wait for itself.
+//! A signal handler runs in the thread that computes, in the middle of it. If it waited for its turn, it would deadlock.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::ThreadId;
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 
 use crate::error::Failure;
 
-/// How often whoever waits looks for signals.
+/// How often a waiting thread checks for signals.
 const EVERY: Duration = Duration::from_millis(50);
 
 /// The thread that computes, if there is one.
@@ -21,11 +21,11 @@ pub struct Turn {
     over: Condvar,
 }
 
-/// It is over once this is dropped.
+/// The turn ends when this is dropped.
 pub struct Taken<'a>(&'a Turn);
 
 impl Turn {
-    /// Waits until nobody computes. A caller that calls this does not hold the interpreter's lock.
+    /// Waits until nobody computes. The caller must not hold the interpreter's lock.
     pub fn wait(&self) -> Result<Taken<'_>, Failure> {
         let own = std::thread::current().id();
         let mut of = self.of.lock().unwrap_or_else(PoisonError::into_inner);

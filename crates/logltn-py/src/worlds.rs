@@ -1,4 +1,4 @@
-//! Questions to a knowledge base about worlds that keep its laws.
+//! Questions to a knowledge base about the worlds that satisfy its laws.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub struct AboutWorlds {
     /// `marginals`, `world`, `sample`, `entropy`, or `slopes`: the derivative of the entropy, or of marginals.
     #[pyo3(item)]
     what: String,
-    /// The knowledge base's own unless said.
+    /// The knowledge base's own unless given.
     #[pyo3(item)]
     laws: Option<Vec<String>>,
     #[pyo3(item)]
@@ -36,7 +36,8 @@ pub struct AboutWorlds {
     along: Option<Vec<Vec<f64>>>,
 }
 
-/// How many are kept: a batch of training, the last one of an epoch, and those of an evaluation.
+/// How many are kept: for a batch of training, the last one of an epoch, and those of an
+/// evaluation.
 const MOST_KEPT: usize = 4;
 
 /// Of a predicate: where in its flattened array numbers are told (of a world, of a softmax: which rows), and what is told.
@@ -72,7 +73,7 @@ pub fn worlds<'py>(
             let mut found = kept
                 .iter()
                 .position(|k| k.laws == laws && (k.setting == setting));
-            // Rows depend on what else is asked.
+            // The rows depend on what else is asked.
             let at_rows = at_rows(&given);
             if !at_rows.is_empty() {
                 found = None;
@@ -203,7 +204,7 @@ fn asked_about(
         Precision::Double(state) => about(state, setting, at_rows)?,
     };
     if !setting.streams {
-        // As it was given: in a plan, definitions may be written out.
+        // As given: in a plan, definitions may be expanded.
         about.data = Data::clone(&knowledge.data);
     }
     Ok(about)
@@ -265,7 +266,7 @@ fn answer(
     }
 }
 
-/// The numbers of a request that laws speak of.
+/// The numbers of a request that laws involve.
 struct Numbers {
     request: usize,
     predicate: usize,

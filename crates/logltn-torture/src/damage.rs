@@ -1,4 +1,4 @@
-//! Damaged run directories: what is damaged is refused, or nothing of it is said.
+//! Damaged run directories: damage is refused, or never shows in an answer.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::program::{Ended, Harm, run};
 use crate::results::Results;
 use crate::subject::{Subject, copy, undisturbed};
 
-/// What a run says in numbers.
+/// The files of a run that hold its numbers.
 const NUMBERS: [&str; 3] = ["weights.safetensors", "metrics.jsonl", "metrics.csv"];
 
 /// One piece of damage.

@@ -43,7 +43,7 @@ mod random_theory;
 #[path = "../../logltn/tests/reference/mod.rs"]
 mod reference;
 
-// Never compiled here (`build.rs` does that): so that `cargo fmt` sees it.
+// Never compiled here (`build.rs` does that); listed so that `cargo fmt` sees it.
 #[cfg(any())]
 #[path = "../preload/faults.rs"]
 mod preload;

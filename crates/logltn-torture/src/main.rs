@@ -11,7 +11,7 @@ fn main() -> ExitCode {
 #[cfg(target_os = "linux")]
 fn main() -> ExitCode {
     let words: Vec<std::ffi::OsString> = std::env::args_os().skip(1).collect();
-    // It is the program that it tortures, too.
+    // This program is also the one that it tortures.
     if words
         .first()
         .is_some_and(|word| *word == logltn_torture::PROGRAM)
@@ -50,7 +50,8 @@ mod long {
   --kind KIND   this kind only
   --try N       this try of the kind only, as a failure names it";
 
-    /// Gives the exit status: 1 if something went wrong; none if the words mean nothing.
+    /// Returns the exit status: 1 if something went wrong; `None` if the arguments are not
+    /// understood.
     pub fn run(words: &[String]) -> Option<u8> {
         let (mut minutes, mut seed, mut only, mut attempt) = (10.0, 1, None, None);
         for pair in words.chunks(2) {

@@ -37,7 +37,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What something gives, and how many bytes it had at most beyond those that were there before.
+/// The result of a function, and the most bytes it held beyond those allocated before.
 pub fn measured<T>(something: impl FnOnce() -> T) -> (T, usize) {
     let before = NOW.load(Relaxed);
     MOST.store(before, Relaxed);

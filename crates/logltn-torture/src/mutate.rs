@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use crate::cases::rng::Rng;
 
-/// Numbers as text that are too great, too small, or none.
+/// Numbers as text that are too large, too small, or invalid.
 const ODD: [&str; 22] = [
     "0",
     "-1",

@@ -58,7 +58,7 @@ fn library() -> std::io::Result<PathBuf> {
     Ok(path)
 }
 
-/// Runs logltn in a folder. What does not end within a minute is killed, and wrong.
+/// Runs logltn in a folder. A run that takes more than a minute is killed, and counts as wrong.
 pub fn run(folder: &Path, words: &[&str], harm: &Harm) -> Result<Ended, String> {
     let wrong = |error: std::io::Error| format!("the harness cannot start logltn: {error}");
     let mut said: [File; 2] = [

@@ -1,17 +1,17 @@
 //! The elementary functions of one number, without branches: a loop over them becomes vector instructions.
 //!
-//! A comparison here is a selection between two values that are both computed, never a jump. What is computed for a
-//! lane whose result is then not selected may be nonsense, infinite or NaN; nothing traps.
+//! A comparison here selects between two values that are both computed; it never jumps. The values computed for a
+//! lane but not selected may be nonsense, infinite or NaN; nothing traps.
 //!
-//! `FUSED` says whether a multiplication and an addition are one instruction. The splittings of constants are such
-//! that the functions are accurate either way.
+//! `FUSED` says whether a multiplication and an addition are one instruction. The constants are split so that the
+//! functions are accurate either way.
 
 use super::real::Real;
 
-/// A function of one element (or of one each of two slices, or with two results).
+/// A function of one element (or of one element from each of two slices, or with two results).
 ///
-/// Not a closure, because only methods can be `inline(always)`. Were one left out of line, it would be compiled for
-/// any processor, and every fused multiplication in it would be a library call.
+/// Not a closure, because only methods can be `inline(always)`. Out of line it would be compiled for any processor,
+/// and every fused multiplication in it would be a library call.
 pub trait Function<X, Y>: Copy {
     /// The value at `x`.
     fn of<const FUSED: bool>(self, x: X) -> Y;
@@ -56,7 +56,7 @@ fn exp<T: Real, const FUSED: bool>(x: T) -> T {
     if x < T::EXP_MIN { T::ZERO } else { value }
 }
 
-/// eˣ − 1 for x ≤ 0, of relative accuracy also next to 0.
+/// eˣ − 1 for x ≤ 0, with relative accuracy even near 0.
 #[inline(always)]
 fn exp_m1_of_negative<T: Real, const FUSED: bool>(x: T) -> T {
     // As for `exp`, but 2ⁿ eʳ − 1 = 2ⁿ (eʳ − 1) + (2ⁿ − 1), and the one is never added where n = 0.
@@ -70,7 +70,7 @@ fn exp_m1_of_negative<T: Real, const FUSED: bool>(x: T) -> T {
     if x < T::EXP_MIN { -T::ONE } else { value }
 }
 
-/// log(2ᵏ (1 + f)) for 1 + f from √½ to √2; of relative accuracy also for k = 0 and a small f.
+/// log(2ᵏ (1 + f)) for 1 + f from √½ to √2, with relative accuracy even for k = 0 and small f.
 #[inline(always)]
 fn ln_reduced<T: Real, const FUSED: bool>(k: T, f: T) -> T {
     // With s = f/(2+f), log(1+f) = 2 atanh s = 2s + s·tail, and 2s = f − s f: the error of s only enters the
@@ -92,10 +92,11 @@ fn split<T: Real>(x: T) -> (T, T) {
     (k - shift, m - T::ONE)
 }
 
-/// log(1 + u) for u from 0 to 1, of relative accuracy also for a small u.
+/// log(1 + u) for u from 0 to 1, with relative accuracy even for small u.
 #[inline(always)]
 fn ln_1p_of_unit<T: Real, const FUSED: bool>(u: T) -> T {
-    // 1 + u is never formed, it would lose the low bits of u: below √2 u is f itself, above 1 + u = 2 (1 + (u−1)/2).
+    // 1 + u is never formed, which would lose the low bits of u: below √2 u is f itself, above 1 + u = 2 (1 +
+    // (u−1)/2).
     let above = u > T::SQRT2_LESS_ONE;
     let k = if above { T::ONE } else { T::ZERO };
     let f = if above { (u - T::ONE) * T::HALF } else { u };
@@ -155,7 +156,7 @@ impl<T: Real> Function<T, T> for Ln {
     }
 }
 
-/// log(1 + e⁻ˣ), and e⁻ˣ too if two results are asked for, for x ≥ 0.
+/// log(1 + e⁻ˣ), and also e⁻ˣ if two results are asked for, for x ≥ 0.
 #[derive(Clone, Copy)]
 pub struct Log1pExpNeg;
 
@@ -174,7 +175,7 @@ impl<T: Real> Function<T, T> for Log1pExpNeg {
     }
 }
 
-/// log(1 − eˣ), and its slope −eˣ / (1 − eˣ), for x < 0: both of relative accuracy, next to 0 and far below it.
+/// log(1 − eˣ) and its slope −eˣ / (1 − eˣ), for x < 0, both with relative accuracy near 0 and far below it.
 #[derive(Clone, Copy)]
 pub struct LogNot;
 
@@ -198,7 +199,7 @@ impl<T: Real> Function<T, (T, T)> for LogNot {
         let rest = if below { T::ONE } else { rest };
         let (k, f) = split(rest);
         let log = ln_reduced::<T, FUSED>(k, f);
-        // What rounding has taken from 1 − eˣ.
+        // What rounding removed from 1 − eˣ.
         let lost = ((T::ONE - rest) - e) / rest;
         let log = if rest > T::HALF { log + lost } else { log };
         (log, -e / rest)
@@ -229,7 +230,7 @@ impl<T: Real> Function<T, (T, T)> for LogSigmoid {
     }
 }
 
-/// S(z) = 1 / (1 + e⁻ᶻ), of relative accuracy also where it is near 0.
+/// S(z) = 1 / (1 + e⁻ᶻ), with relative accuracy even near 0.
 #[derive(Clone, Copy)]
 pub struct Sigmoid;
 
@@ -243,7 +244,7 @@ impl<T: Real> Function<T, T> for Sigmoid {
 }
 
 impl<T: Real> Function<T, (T, T)> for Sigmoid {
-    /// S(z) and S(−z) = 1 − S(z), each of relative accuracy.
+    /// S(z) and S(−z) = 1 − S(z), both with relative accuracy.
     #[inline(always)]
     fn of<const FUSED: bool>(self, z: T) -> (T, T) {
         let e = exp::<T, FUSED>(-z.abs());
@@ -256,7 +257,7 @@ impl<T: Real> Function<T, (T, T)> for Sigmoid {
     }
 }
 
-/// x for x > 0, eˣ − 1 for others.
+/// x for x > 0, eˣ − 1 otherwise.
 #[derive(Clone, Copy)]
 pub struct Elu;
 
@@ -268,7 +269,7 @@ impl<T: Real> Function<T, T> for Elu {
     }
 }
 
-/// The hyperbolic tangent, of relative accuracy also next to 0.
+/// The hyperbolic tangent, with relative accuracy even near 0.
 #[derive(Clone, Copy)]
 pub struct Tanh;
 

@@ -7,7 +7,7 @@ use super::real::Real;
 #[cfg(target_arch = "x86_64")]
 use super::task;
 
-/// The list of kernels, handed to the macro `$then` after its own `$arguments`: written once, used for the struct and
+/// Passes the list of kernels to the macro `$then` after its own `$arguments`: written once, used for the struct and
 /// for each kind of processor.
 macro_rules! with_all_kernels {
     ($then:ident $($arguments:tt)*) => {
@@ -54,10 +54,10 @@ macro_rules! with_all_kernels {
             /// The sum, always added up in the same order: the same bits on every machine.
             fn sum(x: &[T]) -> T;
 
-            /// The greatest element, −∞ if there is none; NaN is passed over.
+            /// The greatest element, −∞ if there is none; NaN is skipped.
             fn max(x: &[T]) -> T;
 
-            /// The least element, ∞ if there is none; NaN is passed over.
+            /// The least element, ∞ if there is none; NaN is skipped.
             fn min(x: &[T]) -> T;
         }
     };
@@ -67,8 +67,8 @@ macro_rules! define_kernels {
     ($($(#[$doc:meta])* fn $kernel:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
         /// Elementwise mathematics for one kind of processor.
         ///
-        /// All slices of a call have the same length, which may be any. [`Real::kernels`] gives the fastest that this
-        /// machine can run.
+        /// All slices of a call have the same length, which is arbitrary. [`Real::kernels`] returns the fastest
+        /// kernels that this machine can run.
         pub struct Kernels<T> {
             name: &'static str,
             $($kernel: unsafe fn($($type),*) $(-> $result)?,)*
@@ -80,8 +80,8 @@ macro_rules! define_kernels {
                 #[inline]
                 pub fn $kernel(&self, $($argument: $type),*) $(-> $result)? {
                     // SAFETY: the functions do nothing unsafe but use instructions of their kind of processor, and
-                    // `Kernels` of a kind are only made after asking the processor for them: the fields are private,
-                    // and the constructors below are the only ones.
+                    // `Kernels` of a kind are only made after checking that the processor has them: the fields are
+                    // private, and the constructors below are the only ones.
                     unsafe { (self.$kernel)($($argument),*) }
                 }
             )*
@@ -89,7 +89,8 @@ macro_rules! define_kernels {
     };
 }
 
-/// A module with all kernels compiled for processors with these features, and `kernels()`, the struct of them.
+/// A module with all kernels compiled for processors with these features, and `kernels()`, which returns the
+/// struct.
 macro_rules! compile_kernels {
     (
         $kind:ident, fused: $fused:expr, features: $features:tt,
@@ -123,7 +124,7 @@ macro_rules! compile_kernels {
 
 with_all_kernels!(define_kernels);
 
-// Any machine. On 64-bit Arm a fused multiplication is part of the basic instructions, elsewhere it might be a call.
+// Any machine. Fused multiplication is a basic instruction on 64-bit Arm; elsewhere it might be a call.
 with_all_kernels!(compile_kernels portable, fused: cfg!(target_arch = "aarch64"), features: [],);
 
 #[cfg(target_arch = "x86_64")]
@@ -140,7 +141,7 @@ impl<T: Real> Kernels<T> {
         self.name
     }
 
-    /// Every kind that this machine can run, the fastest first: for comparing them.
+    /// Every kind that this machine can run, fastest first, for comparing them.
     pub fn all_available() -> Vec<Self> {
         [Self::avx512(), Self::avx2(), Some(portable::kernels())]
             .into_iter()

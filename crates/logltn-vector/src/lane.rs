@@ -4,16 +4,16 @@ use super::coefficients::{for_f32, for_f64};
 
 /// One lane of a vector: a float whose exponent can be taken apart and put together without branches.
 ///
-/// Every function here becomes one to three vector instructions, also on machines that cannot convert 64-bit integers
-/// to floats or shift them arithmetically (AVX2): integers are read from, and made into, the low bits of a float.
+/// Every function here becomes one to three vector instructions, even on machines that cannot convert 64-bit integers
+/// to floats or shift them arithmetically (AVX2): integers are read from and written to the low bits of a float.
 pub trait Lane: Copy + 'static {
     /// exp(r) = 1 + r + r²·(c₀ + c₁ r + …).
     const EXP: &'static [Self];
     /// log(1 + f) = 2s + s³·(c₀ + c₁ s² + …) with s = f/(2 + f).
     const LN: &'static [Self];
-    /// The leading bits of ln 2, so few that the product with an exponent is exact.
+    /// The leading bits of ln 2, few enough that the product with an exponent is exact.
     const LN2_HIGH: Self;
-    /// What is left of ln 2.
+    /// The remainder of ln 2.
     const LN2_LOW: Self;
     /// ln 2.
     const LN2: Self;
@@ -23,7 +23,7 @@ pub trait Lane: Copy + 'static {
     const SQRT2_LESS_ONE: Self;
     /// The greatest number whose exponential is finite.
     const EXP_MAX: Self;
-    /// The logarithm of the least normal number: exponentials of less become 0.
+    /// The logarithm of the least normal number; the exponential of anything less becomes 0.
     const EXP_MIN: Self;
     /// The least normal number.
     const MIN_NORMAL: Self;
@@ -51,7 +51,7 @@ pub trait Lane: Copy + 'static {
     /// k and m with `self` = 2ᵏ·m and m from √½ to √2, for `self` positive and normal.
     fn exponent_and_mantissa(self) -> (Self, Self);
 
-    /// The leading bits, so few that the product with an exponent is exact.
+    /// The leading bits, few enough that the product with an exponent is exact.
     fn leading_bits(self) -> Self;
 }
 

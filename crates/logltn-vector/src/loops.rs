@@ -1,4 +1,4 @@
-//! Loops over slices: what a kernel does, whatever the instructions.
+//! Loops over slices: what a kernel does, independent of the instructions.
 //!
 //! Everything is `inline(always)`: the code must end up inside the functions of [`super::kernels`], which say for which
 //! processor it is compiled. Blocks have a fixed size so that no element is ever left to slow scalar code: the last,

@@ -3,7 +3,7 @@
 use super::real::Real;
 use super::task::{Task, run_task};
 
-/// A matrix in a slice: where its rows and columns stand.
+/// A matrix in a slice: the layout of its rows and columns.
 #[derive(Clone, Copy, Debug)]
 pub struct Matrix<'a, T> {
     /// The numbers.
@@ -15,7 +15,7 @@ pub struct Matrix<'a, T> {
 }
 
 impl<'a, T> Matrix<'a, T> {
-    /// Rows of this many numbers, one after the other.
+    /// Rows of this many numbers, one after another.
     pub fn of_rows(values: &'a [T], columns: usize) -> Matrix<'a, T> {
         Matrix {
             values,
@@ -24,7 +24,7 @@ impl<'a, T> Matrix<'a, T> {
         }
     }
 
-    /// Rows as columns.
+    /// The transpose.
     pub fn transposed(self) -> Matrix<'a, T> {
         Matrix {
             row: self.column,
@@ -33,7 +33,7 @@ impl<'a, T> Matrix<'a, T> {
         }
     }
 
-    /// From some row on.
+    /// The rows from this one on.
     pub fn from_row(self, row: usize) -> Matrix<'a, T> {
         Matrix {
             values: &self.values[(self.row * row).min(self.values.len())..],
@@ -42,7 +42,7 @@ impl<'a, T> Matrix<'a, T> {
     }
 }
 
-/// How many rows of the result are made together, and how many columns.
+/// How many rows and columns of the result are computed together.
 const ROWS: usize = 6;
 const COLUMNS: usize = 16;
 
@@ -149,7 +149,7 @@ fn tile<T: Real, const FUSED: bool, const N: usize>(
     );
     for (p, right) in panel.iter().enumerate().take(inner) {
         for (i, sums) in sums.iter_mut().enumerate() {
-            // SAFETY: the last of all these places was found to be one before.
+            // SAFETY: the last of these positions was checked to be in bounds before.
             let x = unsafe {
                 *left
                     .values

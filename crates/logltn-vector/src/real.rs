@@ -9,7 +9,7 @@ use super::lane::Lane;
 
 /// A floating point number, `f32` or `f64`, and its [`Kernels`].
 ///
-/// The functions here take one number and are those of the standard library, for the places that are not worth a
+/// The functions here take one number and are those of the standard library, for places that do not need a
 /// kernel.
 pub trait Real:
     Lane
@@ -71,7 +71,7 @@ pub trait Real:
     /// Not a number.
     fn is_nan(self) -> bool;
 
-    /// Numbers of single precision as they stand, if these are of this kind.
+    /// The slice itself if this type is `f32`.
     fn of_single(numbers: &[f32]) -> Option<&[Self]>;
 
     /// The fastest kernels that this machine can run.

@@ -1,18 +1,18 @@
-//! A piece of work compiled for several kinds of processors, for loops that are no map of a slice.
+//! A piece of work compiled for several kinds of processors, for loops that do not map a slice.
 
-/// Work whose loops are to use the best instructions of the machine: [`run_task`] picks them.
+/// Work whose loops should use the best instructions of the machine: [`run_task`] picks them.
 ///
 /// `run` and everything that it calls must be `#[inline(always)]`. Only then does its code end up inside the functions
 /// below, which say for which processor it is compiled; what is left out of line is compiled for any.
 pub trait Task {
-    /// What it results in.
+    /// Its result.
     type Output;
 
     /// Does the work. `FUSED` says whether a multiplication and an addition are one instruction.
     fn run<const FUSED: bool>(self) -> Self::Output;
 }
 
-/// Does a task with the fastest instructions that this machine has.
+/// Runs a task with the fastest instructions of this machine.
 ///
 /// ```
 /// use logltn_vector::{Task, run_task};
@@ -37,7 +37,7 @@ pub fn run_task<K: Task>(task: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
     {
         if has_avx512() {
-            // SAFETY: the processor has just been asked for these instructions.
+            // SAFETY: the processor was just checked for these instructions.
             return unsafe { with_avx512(task) };
         }
         if has_avx2() {
@@ -45,7 +45,7 @@ pub fn run_task<K: Task>(task: K) -> K::Output {
             return unsafe { with_avx2(task) };
         }
     }
-    // On 64-bit Arm a fused multiplication is part of the basic instructions.
+    // Fused multiplication is a basic instruction on 64-bit Arm.
     task.run::<{ cfg!(target_arch = "aarch64") }>()
 }
 

@@ -317,7 +317,7 @@ struct Page<'a> {
     is_softmax: bool,
     is_function: bool,
     columns: Vec<String>,
-    /// Of a class too.
+    /// For a class too.
     all_columns: Vec<String>,
     /// The sort of each argument; none if it is a number.
     sorts: Vec<Option<Sort>>,
@@ -328,7 +328,7 @@ struct Page<'a> {
     class_sort: Option<Sort>,
     all_classes: bool,
     values: usize,
-    /// Of a function's values that are individuals.
+    /// For a function whose values are individuals.
     value_sort: Option<Sort>,
     /// Whether several runs answer together.
     ensemble: bool,

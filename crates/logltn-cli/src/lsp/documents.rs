@@ -264,7 +264,7 @@ impl Documents {
 }
 
 impl Place<'_> {
-    /// The word of a theory at the place.
+    /// The word at this position of a theory.
     pub fn word(&self) -> Option<&Word> {
         let at = self.offset as u32;
         let touches = |word: &&Word| word.span.start <= at && at <= word.span.end;
@@ -288,7 +288,7 @@ fn kind(path: &Path, text: &str, theory: bool) -> Kind {
     }
 }
 
-/// What the key `theory` at the top of a manifest says, whatever else is wrong with it.
+/// The value of the key `theory` at the top of a manifest, even if the rest is invalid.
 fn named_theory(text: &str) -> Option<&str> {
     let lines = text
         .lines()

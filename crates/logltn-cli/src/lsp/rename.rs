@@ -159,7 +159,7 @@ impl Target {
         let mut found = Vec::new();
         for (at, _) in text.match_indices(&self.name) {
             let place = TomlPlace::at(text, at);
-            // In a comment there is no word.
+            // Comments contain no words.
             if !(place.start <= at && at + self.name.len() <= place.end) {
                 continue;
             }

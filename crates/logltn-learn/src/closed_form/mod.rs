@@ -66,7 +66,7 @@ pub struct ClosedForm {
     written: Written,
 }
 
-/// Where the text of a closed form stands.
+/// Where the text of a closed form is.
 #[derive(Clone, Debug)]
 struct Written {
     source: Source,
@@ -104,7 +104,7 @@ impl ClosedForm {
         ClosedForm::new(OutputKind::Truth, text)
     }
 
-    /// What it gives is the log of a truth degree, at most 0.
+    /// The result is the log of a truth degree, at most 0.
     pub fn log_truth(text: impl Into<String>) -> ClosedForm {
         ClosedForm::new(OutputKind::LogTruth, text)
     }

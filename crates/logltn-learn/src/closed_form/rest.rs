@@ -1,4 +1,4 @@
-//! What is left to compute of a closed form where some of its sums are known already: a product of matrices has found them.
+//! The part of a closed form that remains once some of its sums are known from a matrix product.
 
 use super::sums::Of;
 use super::tape::{Again, Op, Tape};

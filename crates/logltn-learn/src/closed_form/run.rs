@@ -28,7 +28,7 @@ struct Starts {
     leaves: Vec<Vec<u32>>,
     /// Of vectors of the block that follow each other, for the operation at hand.
     own: Vec<u32>,
-    /// Of a vector that is the same in all rows.
+    /// For a vector that is the same in all rows.
     same: Vec<u32>,
 }
 
@@ -55,7 +55,7 @@ impl<T: Real> Work<T> {
         self.rows.same.resize(tape.rows, 0);
     }
 
-    /// Where the vector of each row begins, of a leaf that is read where it is; to be filled in.
+    /// Where the vector of each row begins, for a leaf that is read in place; to be filled in.
     pub fn starts_mut(&mut self, leaf: usize, rows: usize) -> &mut [u32] {
         let starts = &mut self.rows.leaves[leaf];
         if starts.len() < rows {
@@ -64,7 +64,7 @@ impl<T: Real> Work<T> {
         &mut starts[..rows]
     }
 
-    /// The numbers of a leaf in a block of so many rows, to be filled in.
+    /// The numbers of a leaf in a block of this many rows, to be filled in.
     pub fn leaf_mut(&mut self, tape: &Tape, leaf: usize, rows: usize) -> &mut [T] {
         &mut self.values[tape.leaf_range(leaf, rows)]
     }

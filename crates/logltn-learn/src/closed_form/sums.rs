@@ -136,7 +136,7 @@ impl<'a, T, Table: DerefMut<Target = [T]>> Derivatives<'a, T, Table> {
 }
 
 impl Sum {
-    /// The sum of each row. There are always three vectors, of which the first ones are meant.
+    /// The sum of each row. There are always three vectors; only the first ones are used.
     #[inline(always)]
     pub(super) fn forward<T: Real>(
         &self,
@@ -246,7 +246,7 @@ impl Sum {
     }
 }
 
-/// 1/x, and 0 at 0: the slope of a length where there is none.
+/// 1/x, and 0 at 0: the slope of a length where it has none.
 #[inline(always)]
 pub(super) fn inverse_or_0<T: Real>(x: T) -> T {
     if x == T::ZERO { T::ZERO } else { T::ONE / x }

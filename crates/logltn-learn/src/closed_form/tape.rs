@@ -87,7 +87,7 @@ impl Op {
     }
 }
 
-/// What of a block is there again on the way back.
+/// Which parts of a block are recomputed on the way back.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Again {
     /// The sums over vectors whose results are kept: one number each a row, for three vectors that need not be read again.
@@ -308,7 +308,7 @@ impl Tape {
         sum
     }
 
-    /// Drops what the result does not need any more.
+    /// Drops results that are no longer needed.
     fn drop_unused(&mut self) {
         let mut used = vec![false; self.ops.len()];
         used[self.root] = true;
@@ -399,7 +399,7 @@ impl Tape {
         again
     }
 
-    /// Whether the way back looks at the numbers of a leaf.
+    /// Whether the way back reads the numbers of a leaf.
     pub fn needs(&self, again: &Again, leaf: usize) -> bool {
         again.computed[self.leaves[leaf].1]
     }
@@ -411,12 +411,12 @@ impl Tape {
         place != self.root && (self.ops.iter()).all(|op| matches!(op, Op::Sum(_)) || !reads(op))
     }
 
-    /// The place of a leaf among the results.
+    /// The position of a leaf among the results.
     pub fn leaf_place(&self, leaf: usize) -> usize {
         self.leaves[leaf].1
     }
 
-    /// Where the numbers of a leaf stand in a block of this many rows.
+    /// Where the numbers of a leaf are in a block of this many rows.
     pub(super) fn leaf_range(&self, leaf: usize, rows: usize) -> Range<usize> {
         let (numbers, place) = self.leaves[leaf];
         let start = self.starts[place];

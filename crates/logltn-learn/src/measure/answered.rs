@@ -1,4 +1,4 @@
-//! What was said of the rows of metrics beside what is known of them, for pictures.
+//! Predictions for the rows of metrics beside the known values, for plots.
 
 use logltn::{Diagnostics, OutputKind};
 
@@ -13,11 +13,11 @@ pub struct Answered {
     pub of: String,
     /// The metric that has the rows.
     pub metric: String,
-    /// What was said, and what is right.
+    /// The prediction and the correct value.
     pub answers: Compared,
 }
 
-/// What was said of rows, and what is right.
+/// The predictions for rows and the correct values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Compared {
     /// The truth of each class of each row, row by row, and the right class of each row.

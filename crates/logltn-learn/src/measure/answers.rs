@@ -10,7 +10,7 @@ use crate::metrics::{MetricError, Scores};
 use crate::model::Model;
 use crate::worlds::{RowsOf, Worlds};
 
-/// A predicate and the rows that it is asked about.
+/// A predicate and the rows that it is queried at.
 pub(super) struct Answers {
     pub predicate: PredicateId,
     pub output: Output,
@@ -92,7 +92,7 @@ impl Answers {
             .collect())
     }
 
-    /// The predicate's numbers, those of a file in their own precision.
+    /// The predicate's numbers; those from a file keep their precision.
     pub fn numbers(
         &self,
         knowledge: &KnowledgeBase,

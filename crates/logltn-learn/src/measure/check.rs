@@ -17,7 +17,8 @@ pub(super) struct Tuples {
     pub rows: usize,
 }
 
-/// The predicate that is measured: one of individuals and numbers that can be asked about any of them.
+/// The predicate that is measured: one over individuals and numbers that can be queried at any of
+/// them.
 pub(super) fn predicate(
     knowledge: &KnowledgeBase,
     metric: &Metric,

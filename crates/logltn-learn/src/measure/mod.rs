@@ -46,7 +46,7 @@ pub enum Known {
         /// same is all that counts.
         labels: Vec<String>,
     },
-    /// Rows of all arguments, of which the last is the right class; for [`MetricKind::RowAccuracy`], rows of the table.
+    /// Rows of all arguments, the last being the correct class; for [`MetricKind::RowAccuracy`], rows of the table.
     Rows(Vec<ColumnData>),
     /// Rows of all arguments, and whether each is true.
     Truths(Vec<ColumnData>, Vec<bool>),
@@ -260,7 +260,7 @@ impl Measure {
         Ok(measure)
     }
 
-    /// Whether a metric can be computed depends on what is known, not on what is said: any answer will do to find out.
+    /// Whether a metric can be computed depends on the known values, not on the predictions: any will do to find out.
     fn has_a_value(&self) -> Result<(), Diagnostics> {
         let value = match &self.answer {
             Answer::Classes { known, .. } => {

@@ -18,7 +18,7 @@ use crate::model::Model;
 use crate::slow_work::{Foretold, thousands};
 use crate::worlds::Worlds;
 
-/// This many tuples are asked about at once: enough for every thread to have questions to rank.
+/// This many tuples are queried at once: enough for every thread to have questions to rank.
 const BLOCK: usize = 1 << 20;
 
 /// This many scores at once where they are products of matrices, the larger the better; but this many questions at most.
@@ -50,7 +50,8 @@ struct Question {
 }
 
 impl Question {
-    /// The rank of an answer among all scores; other right answers are no mistakes. NaN where a score is.
+    /// The rank of an answer among all scores; other correct answers do not count as mistakes. NaN if a
+    /// score is NaN.
     fn rank<'s, T: Real + 's>(
         &self,
         scores: impl Iterator<Item = &'s [T]>,

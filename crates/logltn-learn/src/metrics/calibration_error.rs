@@ -1,4 +1,4 @@
-//! Whether what is said with 80 % certainty is right in 80 % of cases.
+//! Whether predictions made with 80 % certainty are right in 80 % of cases.
 
 use super::error::{MetricError, rows};
 

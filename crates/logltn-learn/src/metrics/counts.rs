@@ -1,4 +1,4 @@
-//! How often a class is said, is right, and both.
+//! How often a class is predicted, is correct, and both.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ struct Counts {
 }
 
 impl Counts {
-    /// The share of what was said that is right; 0 if nothing was.
+    /// The share of predictions that are correct; 0 if there are none.
     fn precision(self) -> f64 {
         share(self.both, self.predicted)
     }
 
-    /// The share of what is right that was said.
+    /// The share of correct answers that were predicted.
     fn recall(self) -> f64 {
         share(self.both, self.known)
     }

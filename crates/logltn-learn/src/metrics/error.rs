@@ -76,7 +76,7 @@ pub(super) fn rows(predicted: usize, known: usize) -> Result<usize, MetricError>
     }
 }
 
-/// The same for numbers, none of which may be NaN.
+/// The same for numbers, which may not include NaN.
 pub(super) fn numbers(predicted: &[f64], known: &[f64]) -> Result<usize, MetricError> {
     let rows = rows(predicted.len(), known.len())?;
     let mut pairs = predicted.iter().zip(known);

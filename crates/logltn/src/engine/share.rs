@@ -9,6 +9,7 @@ use super::run::{Lane, Partial};
 use super::{Engine, Precision};
 use crate::plan::physical::{LevelComponent, Root};
 use crate::plan::program::NodeKind;
+use crate::plan::strata::{Step, StratumPlan};
 use crate::vector::Real;
 
 /// A summand of an axiom: all of it, or a member of the conjunction that it is.
@@ -59,6 +60,8 @@ pub(super) struct LaneWork<T> {
 const MAX_LANES: u64 = 16;
 /// The least work worth a lane, in node values.
 const LANE_WORK: u64 = 1 << 15;
+/// The same for the tuples of a stratum, whose lanes all have long tables of their own.
+const LANE_WORK_OF_STRATA: u64 = 1 << 20;
 /// The most memory that the lanes' tables of derivatives may take together.
 const MAX_LANE_BYTES: usize = 1 << 30;
 /// The share of its tables that a lane must be worth, in node values. Clearing and adding up takes no longer then.
@@ -193,6 +196,24 @@ impl<T: Precision> Engine<T> {
         }
     }
 
+    /// The most work that the lanes could share in a step of the strata, and how many numbers a lane has for these.
+    fn work_of_strata(&self) -> (u64, usize) {
+        let strata = &self.ground.plan.strata;
+        let work = |step: &Step| {
+            let programs = strata.strata[step.stratum].programs.iter().flatten();
+            let cost: u64 = (programs.flat_map(|p| p.roots.first()))
+                .map(|root| root.cost)
+                .fold(0, u64::saturating_add);
+            cost.saturating_mul(u64::from(step.end - step.start) * u64::from(!step.constant))
+        };
+        let most = strata.steps.iter().map(work).max().unwrap_or(0);
+        if most < LANE_WORK_OF_STRATA {
+            return (0, 0);
+        }
+        let numbers = |s: &StratumPlan| 2 * s.layers * s.codes.len();
+        (most, strata.strata.iter().map(numbers).sum())
+    }
+
     /// Cuts the axioms into lanes of about equal work.
     pub(super) fn assign_lanes_here(&mut self) {
         self.choose_clauses();
@@ -206,7 +227,9 @@ impl<T: Precision> Engine<T> {
         self.work = works.saturating_add(numbers as u64);
         let tables = self.ground.tables.values.len();
         // Each lane has its own; of the parts that two lanes share, both have the sums.
+        let (of_strata, in_strata) = self.work_of_strata();
         let in_each = tables
+            + in_strata
             + if clauses < self.parts.len() {
                 2 * numbers
             } else {
@@ -217,7 +240,8 @@ impl<T: Precision> Engine<T> {
         let affordable = affordable.max(1) as u64;
         // Small clauses are so quick that clearing and adding up a lane's tables for them can take as long.
         let worth = LANE_WORK.max((tables / TABLES_FOR_WORK) as u64);
-        let lanes = (works / worth).clamp(1, MAX_LANES.min(affordable));
+        let lanes = (works / worth).max(of_strata / LANE_WORK_OF_STRATA);
+        let lanes = lanes.clamp(1, MAX_LANES.min(affordable));
         // Of three equal lanes two cores would take as long as of four.
         let lanes = 1 << lanes.ilog2();
         let share = works.div_ceil(lanes);

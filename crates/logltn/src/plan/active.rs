@@ -9,6 +9,7 @@ use crate::plan::Plan;
 use crate::plan::physical::{LevelComponent, Physical};
 use crate::plan::program::*;
 use crate::theory::TableId;
+use crate::vector::{Task, run_task};
 
 /// The numbering of a request's rows.
 #[derive(Clone, Debug, Default)]
@@ -24,18 +25,36 @@ pub(crate) struct Numbering {
     bits: Bits,
 }
 
-/// A set of codes as bits, with the number of codes before each word.
+/// A set of codes as bits, with the number of codes before each word. Words come in pages, and pages without codes are left out.
 #[derive(Clone, Debug, Default)]
 struct Bits {
+    /// By page: where its words begin.
+    pages: Vec<u32>,
     words: Vec<u64>,
     before: Vec<u32>,
 }
 
+/// Words of a page.
+const PAGE: u64 = 64;
+
 impl Bits {
-    fn new(codes: &[u64], grid: u64) -> Bits {
-        let mut words = vec![0_u64; grid.div_ceil(64) as usize];
-        for code in codes {
-            words[(code / 64) as usize] |= 1 << (code % 64);
+    /// Nothing if that would take more room than a search is worth.
+    fn new(sorted: &[u64], grid: u64) -> Option<Bits> {
+        let most = MAX_TABLE.max(sorted.len() as u64);
+        let page = |code: &u64| code / (64 * PAGE);
+        let used = sorted.chunk_by(|a, b| page(a) == page(b));
+        if grid.div_ceil(64 * PAGE) > most || used.clone().count() as u64 * PAGE > 2 * most {
+            return None;
+        }
+        let mut pages = vec![0; grid.div_ceil(64 * PAGE) as usize];
+        let mut words = Vec::new();
+        for codes in used {
+            let start = words.len();
+            pages[page(&codes[0]) as usize] = start as u32;
+            words.resize(start + PAGE as usize, 0_u64);
+            for code in codes {
+                words[start + (code / 64 % PAGE) as usize] |= 1 << (code % 64);
+            }
         }
         let mut count = 0;
         let before = |word: &u64| {
@@ -43,17 +62,40 @@ impl Bits {
             count += word.count_ones();
             before
         };
-        Bits {
-            before: words.iter().map(before).collect(),
+        let before = words.iter().map(before).collect();
+        Some(Bits {
+            pages,
             words,
-        }
+            before,
+        })
     }
 
-    /// How many codes are smaller; none if the code lies beyond all, or if there are no bits.
+    /// How many codes are smaller than one of the codes.
+    #[inline(always)]
     fn place(&self, code: u64) -> Option<usize> {
-        let word = (code / 64) as usize;
+        let page = *self.pages.get((code / (64 * PAGE)) as usize)? as usize;
+        let word = page + (code / 64 % PAGE) as usize;
         let smaller = self.words.get(word)? & ((1 << (code % 64)) - 1);
-        Some((self.before[word] + smaller.count_ones()) as usize)
+        Some((self.before.get(word)? + smaller.count_ones()) as usize)
+    }
+}
+
+/// Adds to each place the number of a code's row, times the width of a row.
+struct AddNumbers<'a> {
+    numbering: &'a Numbering,
+    codes: &'a [u64],
+    width: u32,
+    places: &'a mut [u32],
+}
+
+impl Task for AddNumbers<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        for (place, code) in self.places.iter_mut().zip(self.codes) {
+            *place += self.numbering.number_here(*code) * self.width;
+        }
     }
 }
 
@@ -62,6 +104,21 @@ const MAX_TABLE: u64 = 1 << 20;
 
 impl Numbering {
     pub fn number(&self, code: u64) -> u32 {
+        self.number_here(code)
+    }
+
+    /// Adds to each place the number of its code's row, times the width of a row.
+    pub fn add_numbers(&self, codes: &[u64], width: u32, places: &mut [u32]) {
+        run_task(AddNumbers {
+            numbering: self,
+            codes,
+            width,
+            places,
+        });
+    }
+
+    #[inline(always)]
+    fn number_here(&self, code: u64) -> u32 {
         if self.complete {
             return code as u32;
         }
@@ -92,14 +149,10 @@ impl Numbering {
         }
         let mut by_place: Vec<u32> = (0..codes.len() as u32).collect();
         by_place.sort_unstable_by_key(|number| codes[*number as usize]);
-        let worth = grid / 64 <= MAX_TABLE.max(codes.len() as u64);
+        let codes: Vec<u64> = by_place.iter().map(|n| codes[*n as usize]).collect();
         Numbering {
-            bits: if worth {
-                Bits::new(codes, grid)
-            } else {
-                Bits::default()
-            },
-            codes: by_place.iter().map(|n| codes[*n as usize]).collect(),
+            bits: Bits::new(&codes, grid).unwrap_or_default(),
+            codes,
             by_place,
             ..Numbering::default()
         }
@@ -475,5 +528,37 @@ fn choose<V: Copy>(into: &mut Vec<V>, values: &[V], chosen: Option<&[u32]>) {
     match chosen {
         Some(chosen) => into.extend(chosen.iter().map(|&t| values[t as usize])),
         None => into.extend_from_slice(values),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Numbering;
+    use crate::circuit::Random;
+
+    /// Tuples close together and far apart, in any order, in grids that are numbered by a table, by bits and by search.
+    #[test]
+    fn strata_number_their_tuples() {
+        let mut random = Random::new(7);
+        let mut below = |n: u64| (random.unit() * n as f64) as u64;
+        for grid in [1, 64, 4096, 1 << 20, (1 << 20) + 1, 100_000_000, 1 << 45] {
+            for spread in [1, 3, 64, 5000, 1 << 30] {
+                let mut code = below(grid);
+                let mut codes = Vec::new();
+                while code < grid && codes.len() < 20_000 {
+                    codes.push(code);
+                    code += 1 + below(spread);
+                }
+                let turn = below(codes.len() as u64) as usize;
+                codes.rotate_left(turn);
+                let numbering = Numbering::of_stratum(&codes, grid);
+                let mut places = vec![1; codes.len()];
+                numbering.add_numbers(&codes, 3, &mut places);
+                for (number, (code, place)) in codes.iter().zip(places).enumerate() {
+                    assert_eq!(numbering.number(*code), number as u32, "{code} of {grid}");
+                    assert_eq!(place, 1 + 3 * number as u32);
+                }
+            }
+        }
     }
 }

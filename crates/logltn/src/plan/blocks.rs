@@ -526,10 +526,7 @@ fn resolve(block: &mut Block, level: &Level, active: &Active, plan: &Plan, exec:
         match resolve.table {
             ResolveTable::Request(request) => {
                 let width = plan.requests[request].width as u32;
-                let numbering = &active.numbering[request];
-                for (place, code) in places.iter_mut().zip(codes) {
-                    *place += numbering.number(*code) * width;
-                }
+                active.numbering[request].add_numbers(codes, width, places);
             }
             ResolveTable::Applied { functions, request } => {
                 let functions = &exec.applied[functions];

@@ -1,4 +1,4 @@
-//! What the columns of a CSV file are good for: which one is to be learnt, which are features, and which say nothing.
+//! What the columns of a CSV file are for: which one to learn, which are features, and which carry no information.
 
 use std::collections::BTreeMap;
 

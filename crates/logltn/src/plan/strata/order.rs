@@ -316,7 +316,7 @@ impl Asking<'_> {
 struct Graph<'a> {
     members: Vec<Asking<'a>>,
     theory: &'a Theory,
-    /// Member, code, and place among those of the member, in the order in which they were met.
+    /// Member, code, and place among those of the member.
     nodes: Vec<(u32, u64, u32)>,
     known: Vec<FxHashMap<u64, u32>>,
     /// By member.
@@ -414,6 +414,7 @@ impl Graph<'_> {
             self.expand(at as u32, &mut scratch)?;
             at += 1;
         }
+        self.sort_places(0);
         let levels = self.levels(None)?;
         let deepest = levels
             .iter()
@@ -448,6 +449,25 @@ impl Graph<'_> {
         Ok(Ordered { tuples, steps })
     }
 
+    /// Sorts the places of the tuples from the given one on by their codes, since neighbours ask for neighbours, which are
+    /// still in the cache then. Tuples that have not been followed come last: at the end of a depth they are not computed.
+    fn sort_places(&mut self, from: usize) {
+        let mut order: Vec<usize> = (from..self.nodes.len()).collect();
+        order.sort_unstable_by_key(|&node| {
+            let (member, code, _) = self.nodes[node];
+            (member, self.asks[node].is_none(), code)
+        });
+        let mut next = self.counts.clone();
+        for &node in &order {
+            next[self.nodes[node].0 as usize] -= 1;
+        }
+        for node in order {
+            let (member, _, place) = &mut self.nodes[node];
+            *place = next[*member as usize];
+            next[*member as usize] += 1;
+        }
+    }
+
     fn by_depth(
         mut self,
         circle: &Circle,
@@ -465,7 +485,7 @@ impl Graph<'_> {
         // By question: the last layer that followed it.
         let mut followed = Vec::new();
         for layer in 0..=last {
-            let (mut low, mut high, mut other) = (u32::MAX, 0, false);
+            let mut other = false;
             let mut next = Vec::new();
             let [mine, coming] = match layer % 2 {
                 0 => [0, 1],
@@ -487,14 +507,9 @@ impl Graph<'_> {
                 let node = current[at];
                 at += 1;
                 let counts = self.member(node) == counter;
-                if counts {
-                    let place = self.nodes[node as usize].2;
-                    (low, high) = (low.min(place), high.max(place + 1));
-                    if layer == last {
-                        continue;
-                    }
-                } else {
-                    other = true;
+                other |= !counts;
+                if counts && layer == last {
+                    continue;
                 }
                 let question = self.expand(node, &mut scratch)?;
                 if !mark(&mut followed, question, stamp) {
@@ -508,6 +523,12 @@ impl Graph<'_> {
                     }
                 }
             }
+            self.sort_places(before);
+            let places = (current.iter().filter(|node| self.member(**node) == counter))
+                .map(|node| self.nodes[*node as usize].2);
+            let (low, high) = places.fold((u32::MAX, 0), |(low, high), place| {
+                (low.min(place), high.max(place + 1))
+            });
             ranges.push((low.min(high), high));
             others.push(other);
             if next.is_empty() {
@@ -634,7 +655,7 @@ impl Graph<'_> {
         Ok(self.asks.iter().map(level).collect())
     }
 
-    /// By member its codes, ordered by level and then as they were met; and where each level begins.
+    /// By member its codes, ordered by level and then by place; and where each level begins.
     fn sorted(&self, levels: &[u32], deepest: usize) -> (Vec<Vec<u64>>, Vec<Vec<u32>>) {
         let members = self.members.len();
         let mut starts = vec![vec![0_u32; deepest + 1]; members];
@@ -646,16 +667,19 @@ impl Graph<'_> {
                 starts[level + 1] += starts[level];
             }
         }
-        let mut next = starts.clone();
-        let mut codes: Vec<Vec<u64>> = (self.counts.iter())
-            .map(|count| vec![0; *count as usize])
-            .collect();
-        for ((member, code, _), level) in self.nodes.iter().zip(levels) {
-            let place = &mut next[*member as usize][*level as usize];
-            codes[*member as usize][*place as usize] = *code;
-            *place += 1;
+        let rooms = self
+            .counts
+            .iter()
+            .map(|count| vec![(0, 0); *count as usize]);
+        let mut by_place: Vec<Vec<(u64, u32)>> = rooms.collect();
+        for (&(member, code, place), &level) in self.nodes.iter().zip(levels) {
+            by_place[member as usize][place as usize] = (code, level);
         }
-        (codes, starts)
+        let sorted = by_place.into_iter().map(|mut tuples| {
+            tuples.sort_by_key(|(_, level)| *level);
+            tuples.into_iter().map(|(code, _)| code).collect()
+        });
+        (sorted.collect(), starts)
     }
 
     /// Shows a tuple that depends on itself; the last of the tuples asks for the first.
