@@ -126,7 +126,7 @@ impl Ask<'_> {
         }
         let data = match family {
             Some(family) => {
-                // Its given arguments are queried along with it.
+                // The laws that it is conditioned on come with it.
                 let is_law = |axiom: &str| self.semantics.exact && self.data.has_laws_of(axiom);
                 &self
                     .data
