@@ -10,7 +10,7 @@ pub(super) struct Distinct {
     until: usize,
 }
 
-/// Up to this many numbers are not counted.
+/// Fewer numbers than this are not counted.
 const SMALL: usize = 1 << 12;
 
 impl Distinct {
