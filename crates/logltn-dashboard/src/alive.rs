@@ -64,7 +64,7 @@ impl Locks {
         }
     }
 
-    /// What to think of a run that says it is running, of which nothing was seen for a time: `None` if it is, else that time.
+    /// Judges a run that claims to be running but has been silent for a time: `None` if it runs, else that time.
     ///
     /// A lock is a sure sign. A run on another machine's disk has none that can be seen from here: it should have written
     /// something lately, given the time that its steps take.

@@ -250,7 +250,7 @@ impl Known {
         self.seen == files.seen && self.failing.is_none() && self.since.elapsed() > SETTLED
     }
 
-    /// Whether a run that cannot be read now is shown as it was.
+    /// Whether a run that cannot be read now keeps its last known state.
     fn is_patient(&mut self, patience: Duration) -> bool {
         let since = *self.failing.get_or_insert_with(Instant::now);
         self.listed.state != "unreadable" && since.elapsed() < patience
@@ -551,7 +551,8 @@ mod tests {
             .unwrap();
         file.set_modified(SystemTime::now()).unwrap();
         assert_eq!(only(&mut runs).state, "running");
-        // A file that is no whole one now may be a moment later: for a while the run is shown as it was.
+        // A file that is incomplete now may be complete a moment later: for a while the run keeps its
+        // last known state.
         let whole = fs::read(dir.join("run.json")).unwrap();
         fs::write(dir.join("run.json"), "{").unwrap();
         assert_eq!(only(&mut runs).state, "running");

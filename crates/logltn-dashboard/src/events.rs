@@ -1,4 +1,4 @@
-//! What has changed, told to every open page as it happens.
+//! Changes, pushed to every open page as they happen.
 //!
 //! Files are polled, since remote disks send no events.
 
@@ -25,7 +25,7 @@ const SELDOM: Duration = Duration::from_millis(1200);
 /// How often a page gets a sign of life, so that dead connections are noticed.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
-/// The runs, and who is told of them.
+/// The runs, and the pages that follow them.
 pub struct Watched {
     runs: Mutex<Runs>,
     pages: Mutex<Pages>,

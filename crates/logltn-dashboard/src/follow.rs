@@ -1,4 +1,4 @@
-//! The curves of runs that somebody looks at, read on as their records grow.
+//! The curves of runs that are being viewed, extended as their records grow.
 
 use std::collections::VecDeque;
 use std::fs::File;

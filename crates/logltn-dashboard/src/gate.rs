@@ -45,7 +45,7 @@ impl Gate {
         path: &str,
         headers: &HeaderMap,
     ) -> Result<(), (StatusCode, &'static str)> {
-        // A name that somebody else's server gave this address (DNS rebinding) is not ours.
+        // A name that someone else's server resolved to this address (DNS rebinding) is not ours.
         let mut hosts = headers.get_all(HOST).iter();
         let host = hosts.next().and_then(|host| host.to_str().ok());
         if hosts.next().is_some() || !host.is_some_and(|host| self.is_ours(host)) {
@@ -57,7 +57,8 @@ impl Gate {
         if origins.into_iter().any(foreign) {
             return Err((StatusCode::FORBIDDEN, "the request comes from another page"));
         }
-        // Browsers say it of requests without an origin, too. A link to the page itself may stand anywhere.
+        // Browsers also send it with requests that have no origin. A link to the page itself may be
+        // anywhere.
         let site = headers
             .get("sec-fetch-site")
             .and_then(|site| site.to_str().ok());

@@ -102,7 +102,7 @@ fn curves(name: &str, scores: &[f64], positive: &[bool]) -> Option<Value> {
         roc.push((alarms / others, hits / all));
         recalled.push((hits / all, hits / (hits + alarms)));
     }
-    // Without a row predicted true there is no precision: the curve begins with the first row's.
+    // Without a row predicted true, precision is undefined: the curve begins with the first row's.
     recalled.insert(0, (0.0, recalled[0].1));
     Some(json!({
         "class": name,

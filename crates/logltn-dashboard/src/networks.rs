@@ -184,7 +184,8 @@ fn labelled(
     Ok(None)
 }
 
-/// Where individuals lie in two principal components of their features, if they have some, and what is said of each.
+/// The positions of individuals in two principal components of their features, if they have any, and their
+/// predictions.
 fn points(
     project: &Project,
     sort: SortId,

@@ -62,7 +62,7 @@ impl Place {
         &self.root
     }
 
-    /// Opens a file; `None` if there is none of that name.
+    /// Opens a file; `None` if it does not exist.
     ///
     /// It must lie in the folder without a link on the way, and be a file: not a pipe, which would never end.
     pub fn open(&self, path: &Path) -> io::Result<Option<File>> {
@@ -96,7 +96,7 @@ impl Place {
         }
     }
 
-    /// The text of a file, empty if there is none.
+    /// The text of a file, empty if it does not exist.
     pub fn text(&self, path: &Path) -> io::Result<String> {
         patiently(|| self.text_now(path))
     }

@@ -1,4 +1,4 @@
-//! Classification into several classes, of which each individual has one: species of iris.
+//! Classification with exactly one class per individual: species of iris.
 
 use logltn::Diagnostics;
 use logltn_learn::random::Random;

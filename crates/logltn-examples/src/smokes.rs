@@ -24,7 +24,7 @@ pub(crate) const EXAMPLE: Example = Example {
     show,
 };
 
-/// Whoever is of one group knows all others of it, and nothing is known across.
+/// Members of a group know each other, and nothing is known across groups.
 const GROUPS: [&str; 2] = ["abcdefgh", "ijklmn"];
 const FRIENDS: [&str; 12] = [
     "ab", "ae", "af", "ag", "bc", "cd", "ef", "gh", "ij", "jm", "kl", "mn",
@@ -57,7 +57,7 @@ fn data(_: &Sources) -> Result<Made, Diagnostics> {
                 &mut people().filter(|&x| !SMOKERS.contains(x)),
             ),
             who("ill.csv", &mut ILL.chars()),
-            // Of the second group nobody knows.
+            // For the second group this is unknown.
             who(
                 "well.csv",
                 &mut GROUPS[0].chars().filter(|&x| !ILL.contains(x)),

@@ -26,7 +26,7 @@ impl Sources {
         }
         let Some(folder) = places::find(self.data.as_deref(), "classics", &names)? else {
             return match &self.data {
-                // Who names a folder does not want to be given something else silently.
+                // If the user names a folder, other data must not be used silently.
                 Some(data) if data.join("classics").is_dir() => Err(missing(data, &names)),
                 _ => Ok(None),
             };

@@ -67,7 +67,7 @@ impl<'a> Stories<'a> {
         self.told.partition_point(|told| *told < &story.told[..])
     }
 
-    /// Words, stories, what is told of them, the answers of those that are learnt from, and all words of those that are to be answered.
+    /// Words, stories, their facts, the answers of the training stories, and all words of those to be answered.
     pub fn files(&self) -> Vec<File> {
         let mut spans: Vec<[String; 4]> = Vec::new();
         for (number, told) in self.told.iter().enumerate() {
@@ -220,7 +220,7 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
     let truths = learnt.truths("rule", &pairs)?;
     let rule = |p: usize, q: usize, r: usize| truths[(p * count + q) * count + r];
 
-    // Of other pairs nothing was told: what is said of them is what the training left there.
+    // Nothing was stated about other pairs: their values are what training left there.
     let from = all(&family, &LEARNT, 1);
     let told: BTreeSet<(usize, usize)> = (from.iter())
         .filter_map(|story| match &story.told[..] {

@@ -70,7 +70,7 @@ pub struct Queried {
     pub warnings: Diagnostics,
 }
 
-/// Why axioms are as true as they are.
+/// Why axioms have the truth they have.
 #[derive(Clone, Debug)]
 pub struct Explained {
     /// In the order of the theory, families written out.
@@ -126,7 +126,7 @@ impl Ask<'_> {
         }
         let data = match family {
             Some(family) => {
-                // What it is given is asked for along with it.
+                // The laws that it is conditioned on come with it.
                 let is_law = |axiom: &str| self.semantics.exact && self.data.has_laws_of(axiom);
                 &self
                     .data
@@ -374,7 +374,7 @@ impl Session {
 
     /// With what came with the last call.
     pub(crate) fn data_now(&self) -> Result<Data, Diagnostics> {
-        // Questions are about everybody, and what comes with calls.
+        // Questions are about all individuals, including what comes with calls.
         if self.samples.is_some() {
             return Ok(self.knowledge.data.clone());
         }

@@ -31,9 +31,9 @@ pub(crate) struct Frozen {
 struct OptimizedBlock {
     name: String,
     block: Block,
-    /// How many numbers a row has, where rows without a gradient stay as they are.
+    /// How many numbers a row has, if rows without a gradient stay unchanged.
     row: Option<usize>,
-    /// The numbers that stay as they are.
+    /// The numbers that stay unchanged.
     frozen: Vec<Range<usize>>,
     /// What they are.
     held: Vec<f32>,

@@ -9,7 +9,7 @@ use crate::model::Model;
 use crate::predictions::{Answers, Predictions};
 use crate::worlds::RowsOf;
 
-/// A predicate or a function that can be asked about any of its individuals, and about numbers.
+/// A predicate or a function that can be queried at any of its individuals, and at numbers.
 #[derive(Clone, Debug)]
 pub struct Asked {
     symbol: Symbol,
@@ -30,7 +30,7 @@ impl Asked {
     /// [`Ask::truths_of`](crate::Ask::truths_of) asks it.
     ///
     /// # Errors
-    /// If there is no such name, or it can be asked about the rows of the axioms only.
+    /// If there is no such name, or it can only be queried at the rows of the axioms.
     pub fn new(knowledge: &KnowledgeBase, name: &str) -> Result<Asked, Diagnostics> {
         let theory = knowledge.theory();
         let predicate = theory.predicate(name);
@@ -172,7 +172,7 @@ impl Asked {
         self.arguments.iter().map(size).collect()
     }
 
-    /// What there is to know of a row.
+    /// What is known about a row.
     pub fn answers(&self) -> Answers {
         self.answers
     }

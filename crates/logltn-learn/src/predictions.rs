@@ -4,7 +4,7 @@ use logltn::theory::SortId;
 
 use crate::degrees::largest;
 
-/// What there is to know of a row.
+/// What is known about a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answers {
     /// A truth degree.

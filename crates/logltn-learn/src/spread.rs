@@ -99,7 +99,7 @@ impl Spread {
                 for row in 0..rows {
                     let individuals = engine.requests()[request].row(row).iter().zip(sizes);
                     let place = individuals.fold(0, |at, (i, size)| at * size + *i as usize);
-                    // A learnable constant is none of those that were asked before.
+                    // A learnable constant is none of the individuals queried before.
                     let Some(said) = said.get(place * width..(place + 1) * width) else {
                         continue;
                     };

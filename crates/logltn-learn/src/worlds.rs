@@ -1,4 +1,4 @@
-//! Worlds that keep the laws, where a model says how probable each atom is by itself.
+//! Worlds that satisfy the laws, given a model's probability for each atom by itself.
 
 use logltn::theory::{ArgumentSort, PredicateId};
 use logltn::{ArgumentShape, Data, Diagnostics, Engine, Output, OutputKind, Plan, Request};
@@ -73,7 +73,7 @@ pub fn listed_laws(list: &str) -> Vec<String> {
     laws
 }
 
-/// What of a request's numbers laws speak of, and what they make of it.
+/// Which of a request's numbers the laws involve, and what they make of them.
 #[derive(Clone, Debug, Default)]
 struct Told {
     /// By number.
@@ -82,10 +82,10 @@ struct Told {
     marginals: Vec<f64>,
 }
 
-/// The atoms that laws speak of, and their distribution given the laws.
+/// The atoms that the laws involve, and their distribution given the laws.
 pub struct Worlds {
     engine: Engine<f64>,
-    /// By predicate: the request and the row of arguments that laws speak of. An argument that is a number is its bits.
+    /// For each predicate: the request and the argument rows that the laws involve. A numeric argument is its bits.
     places: Vec<FxHashMap<Vec<u64>, (usize, usize)>>,
     told: Vec<Told>,
 }
@@ -146,7 +146,7 @@ impl Worlds {
         model.attach(knowledge, &self.engine)
     }
 
-    /// Asks a model, as it is now, about all atoms that laws speak of.
+    /// Queries the current model for all atoms that the laws involve.
     ///
     /// # Errors
     /// If a number is not finite.
@@ -170,7 +170,7 @@ impl Worlds {
         Ok(())
     }
 
-    /// By row: where its numbers are, if laws speak of it.
+    /// For each row: where its numbers are, if the laws involve it.
     fn found<'a>(&'a self, of: &'a RowsOf) -> impl Iterator<Item = Option<(usize, usize)>> + 'a {
         let places = &self.places[of.predicate.index()];
         let mut key = Vec::with_capacity(of.arguments.len());
@@ -185,7 +185,7 @@ impl Worlds {
         })
     }
 
-    /// Whether laws speak of individuals by a predicate.
+    /// Whether the laws involve a predicate at these individuals.
     pub fn speak_of(&self, predicate: PredicateId) -> bool {
         !self.places[predicate.index()].is_empty()
     }
@@ -204,7 +204,7 @@ impl Worlds {
         }
     }
 
-    /// The states of rows in a world, the likelier one where laws do not speak of them.
+    /// The states of rows in a world, the likelier one if the laws do not involve them.
     pub(crate) fn states_in(
         &self,
         world: &[Vec<u32>],

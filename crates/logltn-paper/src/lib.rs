@@ -163,7 +163,7 @@ pub struct Options {
     pub quick: bool,
     /// The seed of the first run; the next have the next ones.
     pub seed: u64,
-    /// Where records, tables and pictures go: `runs/reproduce-TASK` unless told otherwise.
+    /// Where records, tables and pictures go: `runs/reproduce-TASK` by default.
     pub out: Option<PathBuf>,
     /// The folder with `tcga/`, `mnist/`, `pascal-part/`, `kg/`, `clutrr/` and `hmc/`.
     pub data: Option<PathBuf>,

@@ -489,7 +489,7 @@ fn probabilities(trainer: &mut Trainer, images: &[u32]) -> Result<Vec<Vec<f64>>,
 }
 
 impl Shortcut {
-    /// All metrics of what is said of the test images.
+    /// All metrics of the predictions for the test images.
     fn measure(&self, said: &[Vec<f64>], finding: &mut Finding) -> Result<(), Diagnostics> {
         let task = self;
         let predicted: Vec<usize> = said.iter().map(|p| largest(p)).collect();

@@ -8,7 +8,7 @@ use super::lines::{LinesOptions, Series, line_panels_png};
 use super::summary::{Report, from_run_directory};
 use super::thinning::Thinned;
 
-/// More metrics than these make a picture that nobody scrolls through; its last title says how many are not there.
+/// More metrics than this would make the picture too long; its last title says how many are left out.
 const MOST_METRICS: usize = 40;
 
 /// Steps and values.

@@ -61,7 +61,8 @@ fn one(key: &str, curve: &Thinned, after: Option<u64>) -> Value {
     let of = |part: fn(&Bucket) -> f64| new.iter().map(|b| rounded(part(b))).collect::<Vec<_>>();
     let mut x: Vec<f64> = new.iter().map(Bucket::step).collect();
     let [mut y, mut low, mut high] = [of(Bucket::mean), of(|b| b.low), of(|b| b.high)];
-    // The newest value is its own point: the mean of a stretch is none that there was. The next part begins before it.
+    // The newest value is a separate point, since the mean of a stretch is not a real value. The next part begins
+    // before it.
     if let (true, Some(bucket), Some(value)) =
         (curve.is_thinned(), curve.buckets().last(), curve.last())
         && bucket.last_step() > bucket.step()

@@ -1,4 +1,4 @@
-//! What the page is told of a run: its line in the list, and what is known of it as a whole.
+//! What the page receives about a run: its line in the list, and its overall facts.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ pub struct ListedRun {
     pub sat: Option<f64>,
     /// Whether both are of the whole theory with the last weights, not of the last step and its batch.
     pub whole: bool,
-    /// The newest value of each metric; of a finished run, those of the weights that it has kept.
+    /// The newest value of each metric; for a finished run, those of its saved weights.
     pub metrics: Vec<(String, f64)>,
     /// The step that these weights are of, where that is not the last.
     pub kept: Option<u64>,

@@ -43,7 +43,7 @@ impl Report {
     /// instead where all degrees are too small to be seen.
     pub(super) fn charts(&self) -> Vec<NamedChart> {
         let logs = self.logs();
-        // Some operators add up to logs above 0, which are no degrees.
+        // Some operators add up to logs above 0, which are not degrees.
         let is_capped = |curve: &Thinned| logs && curve.buckets().iter().any(|b| b.high > CAPPED);
         let highest = |curve: &Thinned| {
             let values = curve.buckets().iter().map(|b| self.degree(b.high));

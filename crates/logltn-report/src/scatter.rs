@@ -180,7 +180,7 @@ fn draw_panel(
         if let Some(at) = frame.place(&x, &y, *point) {
             drawing.shapes.push(dot(at, radius, *class, 0.72));
             if let Some(name) = panel.names.get(i) {
-                // On the other side where there is no room.
+                // On the other side if there is no room.
                 let wide = font::width(name, LEGEND_SIZE, false) + 6.0;
                 let (beside, anchor) = match at.0 + wide > frame.right {
                     false => (at.0 + 6.0, Anchor::Start),

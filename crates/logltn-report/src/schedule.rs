@@ -13,7 +13,7 @@ pub(super) struct Scheduled {
 }
 
 impl Scheduled {
-    /// Those of a run that says how long it is to be.
+    /// For a run that declares its length.
     pub(super) fn of(run: &RunDirectory) -> Option<Scheduled> {
         let info = run.info().ok()?;
         let text = logltn_data::read_text(&run.file("manifest.toml")).ok()?;

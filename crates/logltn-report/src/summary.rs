@@ -92,7 +92,8 @@ pub struct Report {
     pub(super) metrics: Vec<(String, Thinned)>,
     pub(super) violated: Vec<Violated>,
     pub(super) mixed_up: Vec<String>,
-    /// How many `exists` of an axiom all steps have left out, because their samples had nobody for them.
+    /// How many `exists` of an axiom were left out over all steps because their samples had no
+    /// individual for them.
     pub(super) left_out: Vec<(String, u64)>,
     networks: Vec<Value>,
 }

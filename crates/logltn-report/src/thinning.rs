@@ -155,7 +155,7 @@ mod tests {
                 next = bucket.last + 1;
             }
             prop_assert_eq!(next as usize, values.len());
-            // Whoever followed it from any step on has the same curve.
+            // The curve is the same from whichever step it was followed.
             let mut seen = Thinned::new(most);
             let mut copy: Vec<Bucket> = Vec::new();
             let mut after = None;

@@ -88,7 +88,7 @@ impl Digits {
         &self.images[index * size..(index + 1) * size]
     }
 
-    /// The first images, one after the other.
+    /// The first images, consecutively.
     pub fn first(&self, count: usize) -> &[u8] {
         &self.images[..count * self.shape[0] * self.shape[1]]
     }
@@ -113,7 +113,7 @@ pub fn idx([train, test]: [&Digits; 2], [first, second]: [usize; 2]) -> Vec<u8> 
     )
 }
 
-/// An IDX file of images of this shape, given one after the other.
+/// An IDX file of images of this shape, given consecutively.
 pub fn images_file(shape: [usize; 2], images: &[u8]) -> Vec<u8> {
     let mut out = vec![0, 0, 8, 3];
     for size in [images.len() / (shape[0] * shape[1]), shape[0], shape[1]] {

@@ -20,7 +20,7 @@ pub struct Normal {
 }
 
 impl Normal {
-    /// With this mean and covariance, of which the lower triangle is given, row by row. It must be positive definite.
+    /// With this mean and covariance, given as the lower triangle, row by row. It must be positive definite.
     pub fn new(mean: &[f64], covariance: &[f64]) -> Normal {
         assert_eq!(covariance.len(), triangle(mean.len(), 0));
         Normal {

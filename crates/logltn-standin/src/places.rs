@@ -12,7 +12,7 @@ const VARIABLE: &str = "LOGLTN_DATA";
 /// current folder, of those above it, or of those above the program, where a clone has what it ships.
 ///
 /// # Errors
-/// If a folder is named that is not there.
+/// If the named folder does not exist.
 pub fn find(
     given: Option<&Path>,
     name: &str,
@@ -26,7 +26,7 @@ pub fn find(
 /// The same for a folder that is `whole`.
 ///
 /// # Errors
-/// If a folder is named that is not there.
+/// If the named folder does not exist.
 pub fn find_where(
     given: Option<&Path>,
     name: &str,

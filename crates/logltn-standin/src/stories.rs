@@ -163,7 +163,7 @@ impl Family {
                 let at = random.below(path.len() - 1);
                 let between = self.between(&path, at);
                 if between.is_empty() {
-                    // Nobody is left for this place; another story may do.
+                    // No one is left for this place; another story may work.
                     if (0..path.len() - 1).all(|at| self.between(&path, at).is_empty()) {
                         break;
                     }
@@ -182,7 +182,7 @@ impl Family {
         stories
     }
 
-    /// Who can come in after a place of a path.
+    /// Who can be inserted after a place of a path.
     fn between(&self, path: &[usize], at: usize) -> Vec<usize> {
         let can = |new: &usize| {
             let first = self.kin(path[at], *new);

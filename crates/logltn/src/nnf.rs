@@ -44,7 +44,7 @@ impl Formula {
     }
 }
 
-/// A normal form of as many times the nodes of the text is not what somebody has written.
+/// A normal form with this many times the nodes of the text was not written by hand.
 const BLOWN_UP: usize = 4;
 
 /// The number of nodes of the normal form, the same whether negated or not, if equivalences write their sides so often.

@@ -87,7 +87,7 @@ impl Op {
     }
 }
 
-/// Which parts of a block are recomputed on the way back.
+/// Which parts of a block are available on the way back: kept or recomputed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Again {
     /// The sums over vectors whose results are kept: one number each a row, for three vectors that need not be read again.

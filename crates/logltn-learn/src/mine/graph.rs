@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 /// The relations of some tables, walked in both directions.
 pub(super) struct Graph {
-    /// How many individuals there are, those of all sorts numbered one after the other.
+    /// How many individuals there are; those of all sorts are numbered consecutively.
     pub nodes: usize,
     pub relations: Vec<Relation>,
     /// Where each relation leads: forwards at twice its number, backwards at one more.
@@ -21,7 +21,7 @@ pub(super) struct Relation {
     pub table: TableId,
     /// The columns that it leads from and to.
     pub ends: [usize; 2],
-    /// The third column, and who stands there.
+    /// The third column, and its individual.
     pub label: Option<(usize, u32)>,
     pub sorts: [SortId; 2],
     /// Whether it leads from someone to himself.

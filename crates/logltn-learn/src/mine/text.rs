@@ -108,7 +108,7 @@ impl<'a> Writer<'a> {
                 }
             }
         }
-        // Names that share a sort stand before it.
+        // Names that share a sort are written before it.
         let mut binder = String::new();
         for (i, (name, sort)) in path.iter().zip(&sorts).enumerate() {
             binder += name;
@@ -166,7 +166,7 @@ impl<'a> Writer<'a> {
                 Some((at, label)) if at == place => {
                     let logltn::theory::ArgumentSort::Sort(sort) = predicate.arguments[place]
                     else {
-                        return String::new(); // the rows of a table stand here
+                        return String::new(); // the rows of a table go here
                     };
                     self.individual(sort, label)
                 }

@@ -243,7 +243,7 @@ impl<'a> Builder<'a> {
         })?;
         let args = match &behind.args {
             Some(args) => args.clone(),
-            None => (0..shape.len()).map(|i| format!("{i}")).collect(), // which nobody can write
+            None => (0..shape.len()).map(|i| format!("{i}")).collect(), // which cannot be written in a theory
         };
         let pieces = self.pieces(network, &args, &shape, place)?;
         let arity = shape.iter().map(leaves).sum();

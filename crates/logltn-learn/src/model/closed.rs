@@ -79,7 +79,7 @@ pub(super) struct ClosedFeed {
 #[derive(Default)]
 struct Room<T> {
     lanes: Vec<Lane<T>>,
-    /// What the way back finds of each block, one block after the other; nothing if there is none.
+    /// What the way back needs from each block, one block after another; empty if there is none.
     kept: Option<Vec<T>>,
 }
 
@@ -102,7 +102,7 @@ struct Lane<T> {
     by_learnt: Vec<f64>,
 }
 
-/// The rows that a closed form is asked about.
+/// The rows that a closed form is queried at.
 #[derive(Clone, Copy)]
 struct Rows<'a> {
     individuals: &'a [u32],
@@ -443,7 +443,7 @@ impl Closed {
     /// Whether all numbers can be what they are to be.
     fn in_range<T: Real>(&self, sources: Sources<'_>, out: &mut [T]) -> Result<(), OutOfRange> {
         match sources.are_stopped() {
-            // Whoever asked to stop knows that these are not numbers.
+            // After a stop request these numbers are not used.
             true => Ok(()),
             false => in_range(self.form.output().kind, out),
         }

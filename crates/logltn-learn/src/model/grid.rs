@@ -28,7 +28,7 @@ const WORTH_LOOKING: usize = 64;
 /// A grid has at least this many rows and columns, since all of its vectors are copied.
 const LEAST: usize = 8;
 
-/// At least one of this many pairs of a grid must be asked for.
+/// At least one in this many pairs of a grid must be requested.
 const SPARSEST: usize = 4;
 
 /// This many rows tell which way of cutting is likely.
@@ -37,7 +37,7 @@ const LOOKED_AT: usize = 512;
 /// If of this many rows most have different left sides, they are no grid.
 const HOPELESS: usize = 8192;
 
-/// Of larger sorts a list of all individuals would take too much memory.
+/// For larger sorts a list of all individuals would take too much memory.
 const MOST_INDIVIDUALS: usize = 1 << 24;
 
 /// This many rows of a matrix are a thread's at once.
@@ -250,7 +250,7 @@ struct Look {
 const NONE: u32 = u32::MAX;
 
 impl Grids {
-    /// Looks for them.
+    /// Finds them.
     pub fn find(&mut self, rows: &[u32], arity: usize, splits: &[Split]) {
         self.count = 0;
         let is_long = |sum: &Factors| sum.length >= WORTH_LOOKING;

@@ -79,7 +79,7 @@ pub struct Model {
     unchanged: bool,
     /// Where the initial weights of units come from.
     seed: u64,
-    /// Set by someone who wants whatever is computed to end.
+    /// Set to stop whatever is being computed.
     stop: Arc<AtomicBool>,
     /// Steps keep account of the rows of tables that they read.
     sparse: bool,
@@ -94,7 +94,7 @@ enum Purpose {
     Looking,
 }
 
-/// This many rows are looked up between two looks at whether to stop.
+/// This many rows are looked up between two checks for a stop.
 const ROWS_BETWEEN_LOOKS: usize = 1 << 16;
 
 /// Randomness for initial weights, apart from that of batches.
@@ -262,7 +262,7 @@ impl Model {
         self.hand_out(engine)
     }
 
-    /// Copies what the networks found to where the engine wants it.
+    /// Copies the networks' results to where the engine wants them.
     fn hand_out<T: Precision>(&mut self, engine: &mut Engine<T>) -> Result<(), Diagnostics> {
         for index in 0..engine.requests().len() {
             if let Some((unit, feed)) = self.feeds[index] {
@@ -477,7 +477,7 @@ impl Model {
         Ok(out)
     }
 
-    /// Makes sure that a function can be asked about individuals, and says where.
+    /// Makes sure that a function can be queried at individuals, and returns where.
     pub(crate) fn prepare_function(
         &mut self,
         knowledge: &KnowledgeBase,
@@ -522,7 +522,7 @@ impl Model {
         self.ask_about(unit, feed, tuples, arity)
     }
 
-    /// Makes sure that a predicate with arguments that are numbers can be asked about rows.
+    /// Makes sure that a predicate with numeric arguments can be queried at rows.
     pub(crate) fn prepare_predicate(
         &mut self,
         knowledge: &KnowledgeBase,
@@ -576,7 +576,8 @@ impl Model {
         self.numbers.extend_from_slice(numbers);
     }
 
-    /// Which rows each unit must answer for: those of the requests first, then what units want of others.
+    /// Which rows each unit must answer: those of the requests first, then those that units need from
+    /// others.
     fn ask(&mut self, requests: &[Request]) -> Result<(), Diagnostics> {
         self.units
             .iter_mut()
@@ -626,7 +627,8 @@ impl Model {
         }
     }
 
-    /// Asks what units want of others and have not asked yet: all of it, or only what a gradient can come back to.
+    /// Requests what units need from others and have not requested yet: all of it, or only what can receive a
+    /// gradient.
     fn ask_others(&mut self, only_learning: bool) {
         let mut tuple = Vec::new();
         for at in (0..self.order.len()).rev() {

@@ -18,7 +18,7 @@ const MANY_ROWS: usize = 1 << 16;
 const SECONDS_PER_NUMBER: f64 = 5e-10;
 
 impl Model {
-    /// Says that its networks take a minute or more for their rows, forward only, if they do.
+    /// Warns if its networks take a minute or more for their rows, forward only.
     pub(crate) fn foretell(&self) {
         let large = self.units.iter().filter(|unit| unit.rows() >= MANY_ROWS);
         if !early::is_heard() || large.clone().next().is_none() {

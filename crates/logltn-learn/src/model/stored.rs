@@ -33,7 +33,7 @@ impl Model {
     /// Puts stored parameters back.
     ///
     /// # Errors
-    /// If they are of other networks. The model is then as it was.
+    /// If they belong to other networks. The model is then unchanged.
     pub fn restore(&mut self, state: &State) -> Result<(), Diagnostics> {
         let mut expected = State::default();
         self.store(&mut expected);
@@ -53,7 +53,7 @@ impl Model {
             }
         }
         wrong.into_result(())?;
-        // The tensors of a block stand in its order, without gaps.
+        // The tensors of a block are in its order, without gaps.
         let mut at = 0;
         self.visit_parameters(&mut |_, values, _| {
             values.copy_from_slice(&found[at..at + values.len()]);

@@ -85,7 +85,7 @@ impl Feed {
         &self.tuples[row * self.arity..(row + 1) * self.arity]
     }
 
-    /// The row of these individuals, a new one if there is none yet.
+    /// The row of these individuals, added if it is new.
     pub fn row(&mut self, tuple: &[u32]) -> u32 {
         if let Some(&row) = self.numbers.get(tuple) {
             return row;

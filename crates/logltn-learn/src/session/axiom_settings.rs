@@ -20,7 +20,7 @@ impl Session {
     /// schedule, and hold inside this axiom only.
     ///
     /// # Errors
-    /// If there is no such axiom, or a parameter is out of range. All is then as it was.
+    /// If there is no such axiom, or a parameter is out of range. Nothing has changed then.
     pub fn set_axiom_parameters(
         &mut self,
         axiom: &str,

@@ -23,7 +23,7 @@ use crate::schedule::Schedule;
 use crate::spanned::Place;
 use crate::training::{Length, Phase, Training};
 
-/// Says what a theory is grounded in and how it is trained; [`Builder::build`] finds whatever is wrong with that.
+/// Declares what a theory is grounded in and how it is trained; [`Builder::build`] reports every mistake in it.
 pub struct Builder {
     theory: Source,
     sorts: Vec<(String, Individuals)>,
@@ -330,7 +330,7 @@ impl Builder {
             found,
         };
         if grounder.found.has_errors() {
-            return Err(grounder.found); // what follows would speak of symbols that are not there
+            return Err(grounder.found); // what follows would refer to symbols that do not exist
         }
         for (name, param) in &self.params {
             grounder.param(name, param, &self.sorts);

@@ -1,4 +1,4 @@
-//! A training that goes on step by step, in memory.
+//! Training step by step, in memory.
 
 mod axiom_settings;
 mod builder;
@@ -265,7 +265,7 @@ impl Session {
         &self.whole
     }
 
-    /// The networks and learnable vectors as they are.
+    /// The networks and learnable vectors in their current state.
     pub fn model_mut(&mut self) -> &mut Model {
         &mut self.model
     }
@@ -343,12 +343,12 @@ impl Session {
         self.done >= self.total || self.stopped_early
     }
 
-    /// How many rows there are in [large tables](crate::large_tables), of which no plan knows more than a batch.
+    /// How many rows there are in [large tables](crate::large_tables), whose plans know only a batch at a time.
     pub fn large_rows(&self) -> u64 {
         self.samples.as_ref().map_or(0, Samples::large_rows)
     }
 
-    /// Whether steps can leave out an `exists`, because their samples have nobody for it.
+    /// Whether steps can leave out an `exists` because their samples have no individual for it.
     pub fn can_leave_out(&self) -> bool {
         (self.samples.as_ref()).is_some_and(|samples| samples.left_out().next().is_some())
     }
@@ -645,12 +645,12 @@ impl Session {
         let values = self.measures.measure(&self.knowledge, &mut self.model);
         // Measuring has used the networks' rows.
         self.attached = None;
-        // Half a metric would be a wrong one, and what is wrong with it no mistake.
+        // An interrupted metric would be wrong, and its errors meaningless.
         self.model.unless_stopped()?;
         values
     }
 
-    /// What the model as it is says of the rows of metrics, beside what is known of them.
+    /// The current model's predictions for the rows of metrics, beside the known values.
     ///
     /// # Errors
     /// As those of [`Session::measure`].
@@ -702,7 +702,7 @@ impl Session {
         self.best.as_ref()
     }
 
-    /// The label of the metric that early stopping goes by.
+    /// The label of the metric that decides early stopping.
     pub fn early_stop_metric(&self) -> Option<String> {
         let early = self.training.early_stop.as_ref()?;
         let (label, _) = self.measures.find(&early.metric)?;
@@ -776,7 +776,7 @@ impl Session {
     /// network), for each row one, or one for each class. The argument that picks the class is left out.
     ///
     /// # Errors
-    /// If there is no such predicate or individual, or if it can be asked about the rows of the axioms only.
+    /// If there is no such predicate or individual, or if it can only be queried at the rows of the axioms.
     pub fn predict(&mut self, predicate: &str, rows: &[u32]) -> Result<Vec<f32>, Diagnostics> {
         let id = self.predicate(predicate)?;
         let KnowledgeBase { data, outputs, .. } = &self.knowledge;

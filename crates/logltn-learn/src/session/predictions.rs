@@ -27,7 +27,7 @@ impl Session {
     /// ```
     ///
     /// # Errors
-    /// If there is no such symbol or individual, or if it can be asked about the rows of the axioms only.
+    /// If there is no such symbol or individual, or if it can only be queried at the rows of the axioms.
     pub fn predictions(&mut self, symbol: &str, rows: &[u32]) -> Result<Predictions, Diagnostics> {
         self.predictions_with(symbol, rows, &[])
     }

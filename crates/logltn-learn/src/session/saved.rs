@@ -172,10 +172,10 @@ impl Session {
         Ok(())
     }
 
-    /// Puts trained parameters back, and leaves all else as it is.
+    /// Restores trained parameters and nothing else.
     ///
     /// # Errors
-    /// If they are of other networks. The parameters are then as they were.
+    /// If they belong to other networks. The parameters are then unchanged.
     pub fn restore_weights(&mut self, weights: &State) -> Result<(), Diagnostics> {
         self.model.restore(weights)?;
         self.attached = None;
@@ -183,7 +183,8 @@ impl Session {
     }
 }
 
-/// The best that early stopping had seen. It must be whole: without its parameters the run would end with others.
+/// The best state that early stopping had seen. It must be complete: without its parameters the run would end
+/// with others.
 fn best(state: &State, fact: &str) -> Option<Best> {
     let mut numbers = fact.split(':').map(str::parse::<u64>);
     let mut number = || numbers.next()?.ok();

@@ -77,7 +77,7 @@ impl Session {
         if only.is_none() {
             for (name, _, _) in &weights.tensors {
                 let here = now.tensors.iter().any(|(known, _, _)| known == name);
-                // Of a checkpoint, what its optimizer remembers is not asked for.
+                // The optimizer state of a checkpoint is not needed.
                 if !here && !name.starts_with("optimiser.") {
                     begun.left.push(format!("`{name}`: it is not here"));
                 }

@@ -21,7 +21,8 @@ pub struct StepWork {
     pub seconds: f64,
     /// What networks keep of its rows, in bytes.
     pub network_bytes: u128,
-    /// The most memory that training takes, in bytes; 0 where [nobody counts](logltn::memory::Counting).
+    /// The most memory that training takes, in bytes; 0 if [it is not
+    /// counted](logltn::memory::Counting).
     pub memory_bytes: u128,
 }
 
@@ -70,7 +71,7 @@ impl Session {
             if plans[..at].iter().any(|earlier| Arc::ptr_eq(earlier, plan)) {
                 continue;
             }
-            // One of its own: the phase's shall not know of this.
+            // A separate engine: the phase's own must not change.
             let mut engine = Engine::<f32>::new(Arc::clone(plan));
             first_batches(&mut engine, &self.batches)?;
             self.model.attach(&self.knowledge, &engine)?;
@@ -143,7 +144,7 @@ fn first_batches(engine: &mut Engine<f32>, batches: &[TableBatches]) -> Result<(
     engine.set_batches(rows.iter().map(|(table, rows)| (*table, rows.as_slice())))
 }
 
-/// Refuses a phase whose networks would keep more of a step's rows than there may be memory.
+/// Refuses a phase whose networks would keep more of a step's rows than memory allows.
 pub(crate) fn check_memory(
     knowledge: &KnowledgeBase,
     model: &mut Model,

@@ -64,7 +64,8 @@ impl Session {
     /// ```
     ///
     /// # Errors
-    /// If something does not fit, or was not said to come with a call. Nothing has come then: give all of it anew.
+    /// If something does not fit, or was not declared to come with a call. Nothing is set then: pass all of it
+    /// again.
     pub fn stream<'n>(
         &mut self,
         sizes: &[(&str, usize)],

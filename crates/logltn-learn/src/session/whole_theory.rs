@@ -33,7 +33,7 @@ impl Session {
     pub fn evaluate_whole(&mut self) -> Result<Option<Evaluated>, Diagnostics> {
         let steps = self.whole.axioms().iter();
         let step = steps.fold(0_u128, |n, axiom| n.saturating_add(axiom.groundings));
-        // With batches a plan knows all rows, of which a step sees its share; but not where they come with the step.
+        // With batches a plan knows all rows and a step sees its share; but not if the rows come with the step.
         let passes = match self.samples {
             None => u128::from(self.total() / self.steps_per_epoch()),
             Some(_) => u128::from(self.total()),

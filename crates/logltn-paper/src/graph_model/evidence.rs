@@ -22,7 +22,7 @@ const SUREST: f64 = 0.99;
 struct Horn {
     /// Which facts there must be.
     body: Vec<Literal>,
-    /// Who must be different.
+    /// Which variables must differ.
     different: Vec<[End; 2]>,
     head: Literal,
     variables: usize,

@@ -77,7 +77,7 @@ pub struct Facts<'a> {
 }
 
 impl Facts<'_> {
-    /// A fact as it is told from its other end.
+    /// A fact seen from its other end.
     pub fn backwards(&self, [head, relation, tail]: Triple) -> Triple {
         [tail, relation + self.relations as u32, head]
     }

@@ -1,4 +1,4 @@
-//! Where the right entity stands among all, other facts left out.
+//! The rank of the correct entity among all, with other facts left out.
 
 use logltn::{Code, Diagnostic, Diagnostics};
 use rayon::prelude::*;

@@ -72,7 +72,7 @@ const EPOCHS: u64 = 60;
 const QUICK_EPOCHS: u64 = 10;
 /// What the soft axiom counts beside all labels together.
 const SOFT_WEIGHT: f64 = 0.1;
-/// How many things are asked about at once.
+/// How many rows are queried at once.
 const ASKED: usize = 128;
 
 /// The task.
@@ -299,7 +299,7 @@ learning_rate = {{ linear = [0.001, 0] }}
         Ok(())
     }
 
-    /// All metrics of what is said of the test things: degrees, and worlds.
+    /// All metrics of the predictions for the test rows: degrees, and worlds.
     fn figures(&self, said: &[Vec<f64>], worlds: &[Vec<u32>]) -> BTreeMap<String, f64> {
         let test = &self.data.test.labels;
         let mut is_left_out = vec![false; self.data.labels];

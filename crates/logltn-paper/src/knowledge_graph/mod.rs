@@ -123,7 +123,7 @@ pub(super) struct KnowledgeGraph {
     place: Option<PathBuf>,
     graph: Graph,
     settings: Settings,
-    /// Every fact, told or not.
+    /// Every fact, in the training set or not.
     known: Vec<Triple>,
     /// The rules of a file, and where they are from.
     rules: Option<(PathBuf, String)>,
@@ -181,7 +181,7 @@ impl KnowledgeGraph {
             Some((path, _)) => path.display().to_string(),
             None => "rules.ltn".to_string(),
         };
-        // The declarations stand behind the rules, so that places in messages are those of the file.
+        // The declarations come after the rules, so that places in messages are those of the file.
         let source = Source::new(name, format!("{text}\n{RULES_THEORY}"));
         let mut theory = Theory::parse_with(source, &self.graph.labels())?;
         theory.axioms.retain(|axiom| axiom.name != "facts");

@@ -22,7 +22,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// For a graph of so many facts that are told.
+    /// For a graph with this many training facts.
     pub fn of(graph: GraphName, facts: usize, options: &Options) -> Settings {
         let (rank, cubes, learning_rate, epochs, batch) = match graph {
             GraphName::Umls => (64, 0.005, 0.02, 40, 250),

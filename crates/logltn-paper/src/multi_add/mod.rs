@@ -57,7 +57,7 @@ const MINUTES: Metric = Metric {
 
 /// `logltn`: from sums alone.
 const SUMS: Configuration = CONFIGURATIONS[3];
-/// What the network can reach when it is told every digit: same batches, same schedule.
+/// What the network can reach when every digit is labelled: same batches, same schedule.
 pub(super) const CEILING: Configuration = Configuration {
     name: "ceiling",
     title: "the same network, every digit told",
@@ -78,12 +78,12 @@ pub(super) struct MultiAdd {
     test_labels: Vec<usize>,
 }
 
-/// How many sums of so many digits can be made of images that are used once.
+/// How many sums of this many digits can be made if each image is used once.
 fn sums(images: usize, digits: usize) -> usize {
     images / (2 * digits)
 }
 
-/// How many sums of so many digits make a batch: as many as have 64 images, but at least one.
+/// How many sums of this many digits make a batch: as many as have 64 images, but at least one.
 fn addition_batch(digits: usize) -> usize {
     (BATCH_IMAGES / (2 * digits)).max(1)
 }
@@ -125,7 +125,7 @@ impl MultiAdd {
         })
     }
 
-    /// How many training sums there are of numbers of so many digits.
+    /// How many training sums there are of numbers with this many digits.
     fn samples_of(&self, digits: usize) -> usize {
         sums(self.images[0], digits)
     }

@@ -98,7 +98,7 @@ pub(super) fn operands(all: &[usize], digits: usize, count: usize, row: usize) -
     (0..2 * digits).map(|k| all[k * count + row]).collect()
 }
 
-/// The decimal digits of the sum of two numbers, given one after the other, the most significant first.
+/// The decimal digits of the sum of two numbers, whose digits are given consecutively, the most significant first.
 pub(super) fn sum_of(operands: &[usize]) -> Vec<usize> {
     let (x, y) = operands.split_at(operands.len() / 2);
     let mut carry = 0;

@@ -131,7 +131,7 @@ fn raw(file: &str, key: &str, group: &Group) -> Result<Raw, Diagnostic> {
         type_id,
         edges: [xmin, ymin, xmax, ymax].map(|edge| edge as u32),
         part_of: integer("partof")?,
-        // The file does not say how large pictures are, and nobody asks.
+        // The file does not say how large pictures are, and it is not needed.
         size: [0, 0],
     })
 }

@@ -10,7 +10,7 @@ use crate::clustering::largest;
 use crate::standin::SceneBox;
 use crate::standin::ontology::{TYPES, pairs as ontology_pairs};
 
-/// Pairs that are asked about at once.
+/// How many pairs are queried at once.
 const BLOCK: usize = 1 << 16;
 
 /// Boxes and pairs to measure on.
@@ -18,7 +18,7 @@ const BLOCK: usize = 1 << 16;
 pub(super) struct TestSet {
     boxes: Vec<u32>,
     types: Vec<usize>,
-    /// First and second box of each pair, one after the other.
+    /// The first and second box of each pair, consecutively.
     pairs: Vec<u32>,
     is_part: Vec<bool>,
     /// Whether the ontology forbids it, going by the true types.

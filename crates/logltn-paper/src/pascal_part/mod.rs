@@ -164,7 +164,7 @@ impl PascalPart {
         self.loaded.as_ref().ok_or_else(missing)
     }
 
-    /// The boxes, and what is to be known of their features.
+    /// The boxes, their features, and how many numbers each box has.
     fn read(&self) -> Result<(Annotations, Vec<f32>, usize), Diagnostics> {
         let annotations = match &self.place {
             Place::Hdf5(folder) => {

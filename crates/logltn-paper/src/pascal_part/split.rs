@@ -10,7 +10,7 @@ use crate::standin::SceneBox;
 const LABELLED: f64 = 0.05;
 /// Rows of each table that a step sees.
 pub(super) const BATCH: usize = 32;
-/// A stream of random numbers of its own.
+/// A separate stream of random numbers.
 const STREAM: u64 = 20;
 
 /// The rows of the tables of one run.

@@ -25,7 +25,7 @@ pub struct TheoryNames {
     pub constants: BTreeSet<String>,
     /// Params.
     pub params: BTreeSet<String>,
-    /// Axioms; a family goes by its own name, without `[individual]`.
+    /// Axioms; a family is listed under its own name, without `[individual]`.
     pub axioms: BTreeSet<String>,
     /// The predicates and functions that axioms use.
     pub used: BTreeSet<String>,
@@ -391,7 +391,7 @@ impl<'m> Check<'m> {
         };
         // Behind `[predicates.q]` with an output and nothing else stands host code.
         let stands_behind = |name: &str| manifest.predicates.contains_key(name);
-        // Nothing can be trained without it, and nobody has said that host code will give it.
+        // Nothing can be trained without it, and it was not declared to come from host code.
         let trains = manifest.train.is_some();
         let not_grounded = |kind: &str, name: &str, what: &str| match trains
             && theory.used.contains(name)

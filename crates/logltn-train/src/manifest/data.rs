@@ -14,7 +14,7 @@ use super::reader::{self, Item};
 /// The data of a sort.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sort {
-    /// Who the individuals are; `None` where the theory says it (`sort Digit = 0..9`).
+    /// The individuals; `None` if the theory defines them (`sort Digit = 0..9`).
     pub individuals: Option<Individuals>,
     /// `learnable = 8`: a trained vector of that length for each individual.
     pub learnable: Option<Spanned<usize>>,
@@ -42,7 +42,7 @@ pub enum Split {
     },
 }
 
-/// Who the individuals of a sort are.
+/// The individuals of a sort.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Individuals {
     /// `features = "points.csv"`: one row of numbers for each.

@@ -167,12 +167,12 @@ impl Manifest {
     /// A path of the manifest, seen from where the program runs.
     pub fn resolve(&self, path: impl AsRef<Path>) -> PathBuf {
         if self.dir == Path::new(".") {
-            return path.as_ref().to_owned(); // `./points.csv` would be the same, but nobody wrote that
+            return path.as_ref().to_owned(); // `./points.csv` would be the same, but is not what the manifest says
         }
         self.dir.join(path)
     }
 
-    /// Who the individuals of a sort are, if it says so.
+    /// The individuals of a sort, if the manifest gives them.
     pub fn individuals(&self, sort: &str) -> Option<&Individuals> {
         self.sorts.get(sort)?.individuals.as_ref()
     }
@@ -203,7 +203,7 @@ fn too_large(name: &str) -> Diagnostic {
     .help("a manifest is a small TOML file; put data into other files")
 }
 
-/// The text of a file, or why there is none.
+/// The text of a file, or why it cannot be read.
 fn read_source(path: &Path) -> Result<Source, Diagnostic> {
     let name = path.display().to_string();
     let fail = |error: io::Error| match error.kind() {

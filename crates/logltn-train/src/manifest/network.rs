@@ -15,7 +15,7 @@ pub struct Network {
     pub span: Span,
     /// Its layers.
     pub body: NetworkBody,
-    /// What it reads, one after the other; `None` is all features of all arguments.
+    /// Its inputs in order; `None` means all features of all arguments.
     pub inputs: Option<Vec<Spanned<InputExpr>>>,
     /// `undecided = true`: the weights of the output layer start at 0, so that all classes are equally likely at first. If nothing is
     /// said, the theory decides.

@@ -338,7 +338,7 @@ impl<'d> Item<'d> {
         }
     }
 
-    /// The names in a table, whatever they lead to.
+    /// The names in a table, with values of any type.
     pub(super) fn keys(&self) -> impl Iterator<Item = &'d str> + use<'d> {
         let table = match self.value {
             DeValue::Table(table) => Some(table),
@@ -521,14 +521,14 @@ impl<'d> Table<'d> {
         self.sound &= others.is_empty();
     }
 
-    /// Refuses the keys that nobody asked for; none if something could not be read, or only one of what is there may be.
+    /// Refuses unknown keys; `None` if something could not be read, or if several keys exclude each other.
     pub(super) fn end(self) -> Option<()> {
         let sound = self.sound;
         self.finish();
         sound.then_some(())
     }
 
-    /// Refuses the keys that nobody asked for.
+    /// Refuses unknown keys.
     pub(super) fn finish(self) {
         for (name, _) in self.table.iter() {
             let key = name.get_ref().as_ref();

@@ -97,7 +97,7 @@ pub(super) fn read_schedule(
         read_ends(&ends, read).map(|(from, to)| Curve::Linear { from, to })
     } else if let Some(ends) = exponential {
         let (from, to) = read_ends(&ends, read)?;
-        // There is no factor that leads from one sign to the other, or to 0.
+        // No factor leads from one sign to the other, or to 0.
         if from * to <= 0.0 {
             let path = &ends.path;
             let what = format!("`{path}`: nothing grows exponentially from {from} to {to}");

@@ -53,7 +53,8 @@ pub struct Phase {
     pub span: Span,
     /// How long.
     pub length: Length,
-    /// The axioms that count; `None` is all. A family goes by its name, a member by `name[individual]`.
+    /// The axioms that count; `None` means all. A family is listed by its name, a member as
+    /// `name[individual]`.
     pub axioms: Option<Vec<Spanned<String>>>,
 }
 

@@ -1,4 +1,4 @@
-//! The rows of a file that a predicate or function is asked about.
+//! The rows of a file that a predicate or function is queried at.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use super::cells::{Cells, read_column};
 use super::magnitudes;
 use super::tables::{Wanted, quoted};
 
-/// Rows that a predicate or a function is asked about.
+/// Rows that a predicate or a function is queried at.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AskedRows {
     /// The arguments, row by row: individuals by their indexes, numbers by their places among `numbers`.

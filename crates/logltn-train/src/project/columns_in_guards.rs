@@ -11,7 +11,7 @@ use super::Project;
 use super::report::Report;
 use crate::manifest::Manifest;
 
-/// Reads the columns that the guards of axioms speak of.
+/// Reads the columns that the guards of axioms use.
 pub(super) fn read(report: &mut Report<'_>, theory: &Theory, data: &mut Data) {
     for function in &theory.functions {
         let (Some(field), [ArgumentSort::Sort(sort)]) = (function.field(), &function.arguments[..])

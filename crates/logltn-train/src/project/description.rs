@@ -15,7 +15,7 @@ use super::features::Chosen;
 use super::sorts::Prepared;
 use crate::run_directory::RunDirectory;
 
-/// The key of a description under which stands how the columns of a sort are prepared.
+/// The key of a description that holds how the columns of a sort are prepared.
 const PREPARED: &str = "prepared";
 
 /// How the columns of sorts were prepared for the run in this folder. What is wrong with the run is said elsewhere.

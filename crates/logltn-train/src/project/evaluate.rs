@@ -258,7 +258,7 @@ impl Project {
             }
             _ => false,
         };
-        // What a definition is asked about, its predicates are.
+        // The predicates of a definition are queried at the same individuals as the definition.
         let axioms: Vec<_> = theory
             .axioms
             .iter()
@@ -275,7 +275,7 @@ impl Project {
                         return true;
                     }
                 }
-                // A definition that uses itself is asked about no learnable constant.
+                // A recursive definition is not queried at learnable constants.
                 _ => formulas.extend(formula.children()),
             }
         }

@@ -42,7 +42,8 @@ impl Project {
         all.map(|i| PredicateId(i as u32)).collect()
     }
 
-    /// Which maps of a predicate's classes all axioms allow. What does not fit but is not a mistake is told in `out`.
+    /// Which maps of a predicate's classes all axioms allow. Anything that does not fit but is not a mistake is
+    /// reported in `out`.
     ///
     /// # Errors
     /// As [`Identify::identify`], or with what is wrong with labels and supports.

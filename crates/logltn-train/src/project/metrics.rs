@@ -145,7 +145,7 @@ impl Project {
         let name = &metric.of.value;
         let (arguments, args) = match metric.kind.subject() {
             Subject::Table => {
-                // One that is not there has been reported.
+                // A missing one has been reported.
                 let Some(table) = theory.table(name) else {
                     return Ok(None);
                 };
@@ -417,7 +417,7 @@ impl Project {
         let theory = self.theory();
         let mut filter = Vec::new();
         for table in tables {
-            // One that is not there has been reported.
+            // A missing one has been reported.
             let Some(id) = theory.table(&table.value) else {
                 continue;
             };
@@ -469,7 +469,7 @@ fn truths(file: &CsvFile, column: usize, problems: &mut Problems) -> Vec<bool> {
     truths
 }
 
-/// How to mend columns that are no arguments, where there is no `args`: by naming the arguments after them.
+/// How to fix columns that are not arguments if there is no `args`: by naming the arguments after them.
 fn args_help(file: &CsvFile, of: &str, subject: &str, arity: usize) -> Option<String> {
     let names: Vec<&str> = (file.columns().iter().map(String::as_str))
         .filter(|c| ![TRUTH, VALUE, ""].contains(c))

@@ -88,7 +88,7 @@ struct Grounded {
 }
 
 impl Grounded {
-    /// The project with these features; none if they do not fit it, which is told in `out`.
+    /// The project with these features; `None` if they do not fit it, as reported in `out`.
     fn keep(self, out: &mut Diagnostics) -> Option<Project> {
         match self.project.keep(self.read) {
             Ok(()) => Some(self.project),

@@ -10,7 +10,7 @@ use super::Project;
 use super::features::Chosen;
 use super::knowledge::kept;
 
-/// A number beyond this is no share of 255, even after a picture was made smaller.
+/// A number beyond this is not a share of 255, even in a downscaled picture.
 const MOST: f64 = 2.0;
 
 /// How a field of the manifest's own file is seen.

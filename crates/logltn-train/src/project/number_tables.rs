@@ -17,7 +17,7 @@ use crate::manifest::{Grounding, Output as ManifestOutput, Spanned};
 pub struct NumberTable {
     /// The names of the columns; those of a file without a header are made up.
     pub header: Vec<String>,
-    /// The numbers, shared with whoever evaluates them.
+    /// The numbers, shared with their evaluators.
     pub numbers: Arc<logltn_learn::Numbers>,
 }
 

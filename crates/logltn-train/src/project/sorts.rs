@@ -65,7 +65,7 @@ pub(super) fn read_labels(report: &mut Report<'_>) -> Labels {
     labels
 }
 
-/// Whether the features of a file can be read, whatever its names are.
+/// Whether the features of a file can be read, regardless of its names.
 fn is_readable(from: &FeatureSource, path: &Path) -> bool {
     match &from.prepare {
         Some(_) => CsvFile::read(path).is_ok(),

@@ -114,7 +114,7 @@ fn unfinished_name(path: &Path) -> PathBuf {
     ))
 }
 
-/// Removes the unfinished files of a process that was killed. Nobody else may be writing to the folder.
+/// Removes the unfinished files of a killed process. No other process may be writing to the folder.
 pub(super) fn remove_leftovers(dir: &Path) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = entry.file_name();

@@ -1,4 +1,4 @@
-//! Whose a folder is: a run's, or somebody's who would miss what is in it.
+//! Who owns a folder: a run, or a user who would miss its contents.
 
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub(super) fn check(dir: &Path) -> Result<(), Diagnostics> {
                 fs::symlink_metadata(&path).map_err(|e| explain(&path, "cannot be read", &e))?;
             let other = match (kind.is_symlink(), kind.is_file() || kind.is_dir()) {
                 (true, _) => Some("it is a link, and a run does not write through links"),
-                // Whoever opens a pipe waits for somebody at its other end.
+                // Opening a pipe blocks until the other end is open.
                 (_, false) => Some("it is a pipe or device, and a run writes files only"),
                 (_, true) => None,
             };

@@ -28,7 +28,7 @@ impl Lock {
                 format!("{}: another process is writing a run there", dir.display()),
             )
             .help("wait for it to end, stop it, or choose another folder with `--out`")),
-            // Some network file systems have no locks; a run there is no worse than without them.
+            // Some network file systems have no locks; runs there do without them.
             Ok(()) | Err(TryLockError::Error(_)) => Ok(Lock { _file: file }),
         }
     }

@@ -26,7 +26,7 @@ pub struct MetricsLog {
     seen: Instant,
 }
 
-/// Whoever follows a run sees its records after this time at the latest.
+/// Followers of a run see its records after at most this time.
 const SEEN_AFTER: Duration = Duration::from_millis(500);
 
 impl MetricsLog {

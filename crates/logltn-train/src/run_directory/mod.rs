@@ -83,7 +83,7 @@ pub struct RunDirectory {
 }
 
 impl RunDirectory {
-    /// A new run in `dir`, which is made if it is not there.
+    /// A new run in `dir`, which is created if it does not exist.
     ///
     /// # Errors
     /// If `dir` holds a run already, is not a folder, cannot be made, or another process writes a run there.
@@ -374,7 +374,7 @@ const OWN: [&str; 13] = [
     "run.json",
 ];
 
-/// A folder beside one, of which there is none yet: `runs/a-2`.
+/// The first free folder name beside a folder: `runs/a-2`.
 fn free_name(dir: &Path) -> PathBuf {
     let name = dir.file_name().unwrap_or_default().to_string_lossy();
     let beside = |n: u32| dir.with_file_name(format!("{name}-{n}"));
@@ -387,7 +387,7 @@ fn free_name(dir: &Path) -> PathBuf {
 const NEWEST: &str = "checkpoint.safetensors";
 const PREVIOUS: &str = "previous.safetensors";
 
-/// Not to be told from a file that is missing, an error would be read as a run without a checkpoint.
+/// If an error looked like a missing file, it would be read as a run without a checkpoint.
 fn is_there(path: &Path) -> Result<bool, Diagnostic> {
     exists(path).map_err(|error| atomic::explain(path, "cannot be read", &error))
 }

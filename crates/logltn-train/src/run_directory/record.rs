@@ -33,7 +33,8 @@ pub struct StepRecord {
     pub gradient_norm: f64,
     /// The time the step took, in seconds.
     pub step_time: f64,
-    /// How many `exists` were left out because the step's samples have nobody for them, by axiom.
+    /// How many `exists` were left out because the step's samples have no individual for them, by
+    /// axiom.
     pub left_out: Vec<(String, u64)>,
 }
 

@@ -51,7 +51,7 @@ impl Seal {
     }
 }
 
-/// Of pieces, one after the other. It sees every slip; nobody need fear forgers here.
+/// Over pieces, in order. It detects every accidental change; forgery is not a concern here.
 pub(super) fn crc32(pieces: &[&[u8]]) -> u32 {
     let mut sum = Crc::new();
     pieces.iter().for_each(|piece| sum.update(piece));

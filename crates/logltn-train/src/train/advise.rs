@@ -28,7 +28,7 @@ const FEWEST_STEPS: u64 = 20;
 pub struct AdviseOptions {
     /// For all trainings together, about.
     pub time: Duration,
-    /// Each is tried with so many seeds.
+    /// Each is tried with this many seeds.
     pub seeds: u64,
 }
 

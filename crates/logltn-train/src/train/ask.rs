@@ -24,7 +24,7 @@ pub struct Questions<'a> {
     pub top: usize,
     /// Whether the leading `forall`s of a question belong to the event, where formulas have exact probabilities.
     pub joint: bool,
-    /// A question with more groundings than these is refused, where somebody waits for the answer.
+    /// A question with more groundings than this is refused if a person waits for the answer.
     pub most_groundings: Option<u64>,
     /// The definitions whose formulas explanations go into.
     pub open: Vec<String>,
@@ -61,7 +61,7 @@ impl Questions<'_> {
         Ok(found)
     }
 
-    /// The value of a definition for tuples of individuals, given one after the other.
+    /// The value of a definition for tuples of individuals, given consecutively.
     ///
     /// # Errors
     /// If there is no such definition; or as [`RunWeights::read`].

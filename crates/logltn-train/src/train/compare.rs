@@ -460,7 +460,7 @@ fn groups(runs: &[ComparedRun], differences: &BTreeMap<String, Vec<Value>>) -> V
     };
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for run in 0..runs.len() {
-        // The same run twice is no second run.
+        // The same run given twice counts once.
         let known = groups.iter_mut().find(|group| {
             like(group[0], run)
                 && group

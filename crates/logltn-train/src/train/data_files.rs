@@ -101,7 +101,7 @@ fn fingerprints_of(
     Ok(prints)
 }
 
-/// A checksum that sees every slip; nobody need fear forgers here.
+/// A checksum that detects every accidental change; forgery is not a concern here.
 fn fingerprint(path: &Path) -> io::Result<String> {
     let (bytes, sum) = logltn_data::checksum(path)?;
     Ok(format!("{bytes} bytes, CRC-32 {sum:08x}"))

@@ -1,4 +1,5 @@
-//! The declarations of a theory as text, one by one: what changed between two theories, whatever their individuals are.
+//! The declarations of a theory as text, one by one: what changed between two theories, regardless of their
+//! individuals.
 
 const KEYWORDS: [&str; 7] = [
     "sort",

@@ -1,4 +1,4 @@
-//! A TOML document that can be changed and written down again, whatever notation it was in.
+//! A TOML document that can be changed and written back, in any notation.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -55,7 +55,7 @@ impl Node {
         Node::Table(entries.map(|(key, value)| (key.to_string(), value)).into())
     }
 
-    /// The entry of a table; an empty table if there is none yet.
+    /// The entry of a table; a new empty table if it is missing.
     pub fn section(&mut self, key: &str) -> &mut Node {
         match self {
             Node::Table(entries) => {

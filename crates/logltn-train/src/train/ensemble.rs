@@ -1,4 +1,4 @@
-//! Several runs of one manifest that are told to disagree where the theory permits it.
+//! Several runs of one manifest that are pushed to disagree where the theory permits it.
 //!
 //! Members are trained one after the other, in the folders `1`, `2`, … of the ensemble's. Each is pulled away from the mean of
 //! itself and those before it (as in bears, by Marconato and others), so what they agree on is what the axioms fix.

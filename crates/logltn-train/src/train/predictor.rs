@@ -16,7 +16,7 @@ use crate::run_directory::RunDirectory;
 /// The most tuples that are visited unless rows say which.
 pub const MOST_TUPLES: u64 = 10_000_000;
 
-/// How many rows are asked about at once.
+/// How many rows are queried at once.
 const BLOCK: usize = 16_384;
 
 /// What is asked of a manifest.

@@ -14,7 +14,7 @@ use crate::run_directory::{
 };
 use crate::tensorboard::EventWriter;
 
-/// Someone who follows a run: a progress bar, a test, nobody.
+/// An observer of a run: a progress bar, a test, or none.
 pub trait Watch {
     /// Before the first step: from now on there is something to lose.
     fn begin(&mut self) {}
@@ -429,7 +429,7 @@ impl To<'_> {
         Ok(())
     }
 
-    /// Like the records, events go to disk before the checkpoint that knows of their steps.
+    /// Like the records, events are written to disk before the checkpoint that covers their steps.
     fn checkpoint(&mut self, state: &State) -> Result<(), Diagnostics> {
         if let Some(events) = &mut self.events {
             events.sync()?;

@@ -118,7 +118,7 @@ struct Planned {
     seed: u64,
 }
 
-/// Who is told how a sweep continues; from several threads.
+/// Receives the progress of a sweep, from several threads.
 pub trait WatchSweep: Sync {
     /// A run begins with its steps, so that there is something to lose until it is [finished](WatchSweep::finished).
     fn begin(&self, run: &Path) {

@@ -56,7 +56,7 @@ impl Implications {
         Some(found)
     }
 
-    /// What is known of so many variables; none if it contradicts itself.
+    /// What is known about this many variables; `None` if it is contradictory.
     pub fn settled(&self, count: usize) -> Option<Vec<Option<bool>>> {
         let [after, before] = self.lists(count);
         spread(&after, &before, vec![None; count], self.known.clone())

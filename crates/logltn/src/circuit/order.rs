@@ -86,7 +86,7 @@ fn told_apart(store: &Store, id: Id) -> FxHashMap<u32, FxHashSet<u32>> {
     found
 }
 
-/// The graph of variables that occur together, while they are eliminated one after the other.
+/// The graph of variables that occur together, during their elimination one by one.
 struct Graph {
     neighbours: Vec<FxHashSet<u32>>,
     /// How high the tree under a variable is so far: among equals the lower goes first, which keeps the tree flat.
@@ -99,7 +99,7 @@ struct Graph {
 type Key = (usize, u32, usize, u32);
 
 impl Graph {
-    /// Who goes first.
+    /// Which one goes first.
     fn key(&mut self, var: u32) -> Key {
         let around: Vec<u32> = self.neighbours[var as usize].iter().copied().collect();
         let degree = around.len();

@@ -29,7 +29,8 @@ impl FunctionData {
 }
 
 impl Data {
-    /// Sets the values of a function. Whether there is one for each tuple is told when all sorts are known.
+    /// Sets the values of a function. Whether there is one for each tuple is checked when all sorts are
+    /// known.
     ///
     /// ```
     /// use logltn::{Data, FunctionData, Source, Theory};
@@ -90,7 +91,7 @@ impl Data {
         Ok(())
     }
 
-    /// The same data for questions about a column of a sort's features, `x.age`, that no axiom speaks of.
+    /// The same data for questions about a column of a sort's features, `x.age`, that no axiom uses.
     ///
     /// ```
     /// use logltn::{Data, Source, Theory};
@@ -133,7 +134,7 @@ impl Data {
         self.functions[function.index()].as_ref()
     }
 
-    /// Which value is that of some individuals, counted from 0; `None` if there is none for one of them.
+    /// The index of the value for some individuals, counted from 0; `None` if one of them has none.
     pub fn function_row(&self, function: FunctionId, individuals: &[u32]) -> Option<usize> {
         let mut row = 0;
         for (argument, &individual) in self.theory()[function].arguments.iter().zip(individuals) {

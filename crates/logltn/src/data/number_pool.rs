@@ -20,7 +20,7 @@ pub(crate) struct NumberPool {
     index: FxHashMap<u64, u32>,
 }
 
-/// If rows come with calls, nobody knows how many numbers they will bring; rows of requests are numbered for this many.
+/// If rows come with calls, the count of their numbers is unknown; rows of requests are numbered for this many.
 pub(crate) const MOST_STREAMED: u64 = 1 << 24;
 
 impl NumberPool {

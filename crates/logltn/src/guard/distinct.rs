@@ -10,7 +10,7 @@ pub(super) struct Distinct {
     until: usize,
 }
 
-/// Below this many numbers nobody counts.
+/// Fewer numbers than this are not counted.
 const SMALL: usize = 1 << 12;
 
 impl Distinct {
@@ -38,7 +38,7 @@ impl Distinct {
         true
     }
 
-    /// The combinations in their order, one after the other.
+    /// The combinations in order, consecutively.
     pub fn sorted(mut self) -> Vec<u32> {
         self.thin_out();
         self.cells
@@ -59,7 +59,7 @@ impl Distinct {
     }
 }
 
-/// Sorts tuples that lie one after the other.
+/// Sorts tuples that are stored consecutively.
 pub(crate) fn sort_tuples(tuples: &mut [u32], arity: usize) {
     match arity {
         0 => {}

@@ -57,7 +57,7 @@ pub(crate) fn say_if_slow(
 }
 
 impl Estimate {
-    /// Refuses what nobody can wait for, and warns of what is slow.
+    /// Refuses what would take too long, and warns of what is slow.
     pub fn check(&self, theory: &Theory, span: Span) -> Result<(), Diagnostic> {
         if self.tried > MOST_TRIED {
             return Err(Diagnostic::error(

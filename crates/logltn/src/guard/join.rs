@@ -17,7 +17,7 @@ use crate::guard_parts::{Part, PartMut};
 use crate::source::Span;
 use crate::theory::*;
 
-/// After so many combinations that were tried it looks whether it is to stop: that is some milliseconds.
+/// Checks for a stop after this many tried combinations: some milliseconds.
 const LOOKS_UP: u64 = 1 << 16;
 
 /// How to list the bindings of one quantifier (or of the part of it that its guard holds together).
@@ -741,7 +741,7 @@ impl<'a> Scope<'a> {
         variables.iter().map(name).collect()
     }
 
-    /// Whether somebody has asked to stop, or an estimate has seen enough.
+    /// Whether a stop was requested, or an estimate has seen enough.
     fn is_to_stop(&self) -> bool {
         let tires = self.indexes.tires.get();
         self.data.is_stopped() || (tires > 0 && self.indexes.tried.get() > tires)

@@ -39,7 +39,7 @@ pub(crate) fn free_variables(guard: &Guard) -> Vec<VarId> {
     let (mut found, mut bound) = (Vec::new(), Vec::new());
     guard.visit(&mut |part| {
         found.extend(part.variable());
-        // Each binder has variables of its own.
+        // Each binder has its own variables.
         if let Part::Guard(Guard {
             kind: GuardKind::Exists(binding, ..),
             ..

@@ -138,7 +138,7 @@ impl Neighbours {
         }
         if points.len() <= LANES {
             for direction in 0..k {
-                // Lanes without a point are never reported, whatever they hold.
+                // Lanes without a point are never reported.
                 let mut lanes = [f32::MAX; LANES];
                 for (lane, &point) in lanes.iter_mut().zip(&*points) {
                     *lane = coordinate(point, direction);

@@ -50,7 +50,7 @@ pub(crate) struct TableIndexes {
     /// Individuals by the value of an expression for them.
     by_value: RefCell<FxHashMap<(bool, ColumnSort, Value), Rc<ByValue>>>,
     neighbours: RefCell<FxHashMap<SortId, Option<Rc<NearPoints>>>>,
-    /// How many combinations have been tried so far, by whoever looks things up here.
+    /// How many combinations have been tried so far by lookups here.
     pub(super) tried: Cell<u64>,
     /// After how many of these an estimate gives a condition up; 0 if there is none.
     pub(super) tires: Cell<u64>,

@@ -135,7 +135,8 @@ struct Collector<'a> {
     contradicted: u64,
 }
 
-/// Of an event: its formula over the individuals that the predicate is asked about, numbered as they occur.
+/// For an event: its formula over the individuals that the predicate is queried at, numbered in order of
+/// occurrence.
 pub(super) struct Asked {
     pub formula: Proposition,
     pub individuals: Vec<Vec<u32>>,
@@ -210,7 +211,7 @@ impl Collector<'_> {
             }
             let parts = asked.parts();
             let shapes: Vec<u32> = parts.iter().map(|part| self.shape(part)).collect();
-            // What cannot be true as a whole requires nothing, whatever its parts would.
+            // What cannot be true as a whole requires nothing, even if its parts would.
             if shapes.len() > 1 && shapes.iter().any(|shape| self.never_true(*shape)) {
                 return Ok(true);
             }

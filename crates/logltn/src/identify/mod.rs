@@ -137,7 +137,7 @@ pub struct Identified {
     pub examples: Vec<Vec<u32>>,
     /// Which classes to label, in order.
     pub labels: Vec<LabelNext>,
-    /// Axioms that speak of other things that are learnt.
+    /// Axioms that involve other learnt symbols.
     pub left_out: Vec<String>,
     /// How many bindings the labels themselves break.
     pub contradicted: u64,
