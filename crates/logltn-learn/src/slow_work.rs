@@ -28,7 +28,8 @@ pub fn foretell<T: Precision>(
         return;
     }
     let groundings = engine.groundings();
-    if groundings < PERHAPS_SLOW {
+    let definitions = u128::from(engine.work_of_definitions());
+    if groundings.saturating_add(definitions) < PERHAPS_SLOW {
         return;
     }
     let seconds = passes * engine.estimate_evaluation(parameters, MEASURED);

@@ -101,3 +101,30 @@ fn what_an_evaluation_takes_is_known_before() {
         );
     }
 }
+
+/// A definition's tuples are computed at every depth, which the estimate knows: few groundings ask for much work.
+#[test]
+fn the_work_of_definitions_is_estimated() {
+    let theory = "sort N = 0..79  predicate e(N, N)
+        define reach(s, y: N) to depth 20: e(s, y) or (exists z: N where z != s. reach(s, z) and e(z, y))
+        axiom a: reach(0, 1)";
+    let theory = Theory::parse(Source::new("t", theory)).unwrap();
+    let semantics = Semantics::default();
+    let plan = Plan::new(&Data::new(&theory), &[Output::sigmoid()], &semantics).unwrap();
+    let mut engine = Engine::<f32>::new(plan);
+    assert_eq!(engine.groundings(), 1);
+    let work = engine.work_of_definitions();
+    assert!(work >= 18 * 79 * 79, "{work}");
+    let parameters = Parameters::default();
+    let least = |run: &mut dyn FnMut() -> f64| (0..3).map(|_| run()).fold(f64::MAX, f64::min);
+    let estimated = least(&mut || engine.estimate_seconds(&parameters, Duration::from_millis(1)));
+    let took = least(&mut || {
+        let begun = std::time::Instant::now();
+        engine.evaluate_with_gradients(&parameters).unwrap();
+        begun.elapsed().as_secs_f64()
+    });
+    assert!(
+        estimated < 20.0 * took && took < 20.0 * estimated,
+        "{estimated} {took}"
+    );
+}

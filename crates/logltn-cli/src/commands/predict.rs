@@ -153,8 +153,8 @@ pub fn run(arguments: &Arguments) -> Outcome {
     bar.finish_and_clear();
     match written {
         Ok(()) => Outcome::Done,
-        // Laws are compiled before the first row is written.
-        Err(errors) if errors.iter().any(|error| error.code() == Code::TooHard) => {
+        // Laws are compiled, and definitions planned, before the first row is written: what these refuse is the input.
+        Err(errors) if !errors.iter().any(is_failure) => {
             console::wrong_input(&errors, arguments.json)
         }
         Err(errors) => {
@@ -162,6 +162,14 @@ pub fn run(arguments: &Arguments) -> Outcome {
             Outcome::Failed
         }
     }
+}
+
+/// Whether a prediction ended for a reason that is not in the input.
+fn is_failure(error: &Diagnostic) -> bool {
+    matches!(
+        error.code(),
+        Code::CannotWrite | Code::Interrupted | Code::NotFinite | Code::TooMuchMemory
+    )
 }
 
 /// A progress bar, unless rows go to the same terminal.

@@ -122,7 +122,10 @@ impl Session {
         // Of a sample, the first one: the others are as large.
         let axioms = self.whole.axioms().iter();
         let groundings = axioms.fold(0_u128, |n, a| n.saturating_add(a.groundings));
-        match groundings < MAYBE_SLOW {
+        // The tuples of definitions are computed at every depth.
+        let definitions = self.whole.definitions();
+        let tuples = (definitions.iter()).map(|d| d.tuples as u128 * d.depth as u128);
+        match tuples.fold(groundings, u128::saturating_add) < MAYBE_SLOW {
             true => Ok(None),
             false => Ok(self.step_work(budget)?.warning()),
         }

@@ -22,6 +22,14 @@ impl Stop {
     pub fn is_set(&self) -> bool {
         self.flag.load(Ordering::Relaxed) || self.deadline.is_some_and(|d| Instant::now() >= d)
     }
+
+    /// The same, which is also set from a time on.
+    pub fn until(&self, deadline: Instant) -> Stop {
+        Stop {
+            deadline: Some(deadline),
+            ..self.clone()
+        }
+    }
 }
 
 /// The work that is measured at once, in node values: long enough for a clock, short enough to stop in time.
@@ -62,6 +70,12 @@ impl<T: Precision> Engine<T> {
     /// nanoseconds.
     pub fn work(&self) -> u64 {
         self.work
+    }
+
+    /// How much the definitions that the current batch asks for have to compute, counted as [`Engine::work`] counts: the tuples
+    /// of every depth, times what one takes.
+    pub fn work_of_definitions(&mut self) -> u64 {
+        self.work_of_strata()
     }
 
     /// How many groundings the current batch has, about: those of the plan, by how much of the outermost quantifiers'
@@ -114,6 +128,7 @@ impl<T: Precision> Engine<T> {
         }
         self.clear_derivatives();
         let around = begun.elapsed().as_secs_f64();
+        let strata = self.estimate_strata(budget / 2, back);
         let mut order: Vec<(usize, u64, u64)> = (self.parts.iter().enumerate())
             .map(|(at, part)| {
                 let (size, cost) = self.size_and_cost(part);
@@ -121,7 +136,7 @@ impl<T: Precision> Engine<T> {
             })
             .collect();
         order.sort_by_key(|&(at, size, cost)| (u128::MAX - work(size, cost), at));
-        let end = Instant::now() + budget;
+        let end = begun + Duration::from_secs_f64(around) + budget;
         let (mut seconds, mut measured) = (0.0, 0.0);
         for (at, size, cost) in order {
             let left = end.saturating_duration_since(Instant::now());
@@ -134,7 +149,7 @@ impl<T: Precision> Engine<T> {
             measured += work(size, cost) as f64;
         }
         let threads = rayon::current_num_threads().min(self.lanes.len()).max(1);
-        2.0 * around + seconds / threads as f64
+        2.0 * around + strata + seconds / threads as f64
     }
 
     /// How long a part takes, in seconds.
@@ -180,10 +195,7 @@ impl<T: Precision> Engine<T> {
         sums: &mut Sums<T>,
     ) -> Option<u128> {
         let part: Part = self.parts[at];
-        let stop = Stop {
-            deadline: Some(deadline),
-            ..self.stop.clone()
-        };
+        let stop = self.stop.until(deadline);
         let shared = self.ground.shared(&self.settings, &stop);
         let work = self.lanes.first_mut()?;
         work.lane.filled.clear();

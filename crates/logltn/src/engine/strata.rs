@@ -3,6 +3,7 @@
 //! same parameters.
 
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use super::run::{Lane, Run, Shared};
 use super::share::{LaneWork, each_lane};
@@ -187,14 +188,78 @@ impl<T: Precision> Engine<T> {
         table[start..start + piece.len()].fill(T::from_f64(value));
     }
 
-    /// How many lanes share a piece: by its size alone.
-    fn lanes_for(&self, piece: Piece) -> usize {
+    /// How many tuples of a piece are asked for.
+    fn asked_for(&self, piece: Piece) -> u64 {
+        let runs = self.asked.runs(piece.at).iter();
+        runs.map(|run| run.len() as u64).sum()
+    }
+
+    /// How much a piece has to compute, in values of nodes.
+    fn work_of(&self, piece: Piece) -> u64 {
         let program = &self.ground.plan.strata.strata[piece.step.stratum].programs;
         let cost = program[usize::from(piece.negated)].as_ref();
         let cost = cost.and_then(|p| p.roots.first()).map_or(1, |r| r.cost);
-        let asked = self.asked.runs(piece.at).iter().map(|run| run.len() as u64);
-        let work = cost.saturating_mul(asked.sum());
-        (work / LANE_WORK).clamp(1, self.lanes.len() as u64) as usize
+        cost.saturating_mul(self.asked_for(piece))
+    }
+
+    /// How many lanes share a piece: by its size alone.
+    fn lanes_for(&self, piece: Piece) -> usize {
+        (self.work_of(piece) / LANE_WORK).clamp(1, self.lanes.len() as u64) as usize
+    }
+
+    /// How much all strata have to compute in the current batch, in values of nodes.
+    pub(super) fn work_of_strata(&mut self) -> u64 {
+        let mut all = 0_u64;
+        self.each_piece(false, |this, piece| {
+            all = all.saturating_add(this.work_of(piece));
+        });
+        all
+    }
+
+    /// How long strata take, forward and perhaps back, in seconds: their first pieces are computed until the budget is
+    /// spent, and the rest is reckoned from them.
+    pub(super) fn estimate_strata(&mut self, budget: Duration, back: bool) -> f64 {
+        let stop = self.stop.clone();
+        self.stop = stop.until(Instant::now() + budget);
+        let (mut spent, mut done, mut all) = (0.0, 0.0, 0.0);
+        self.each_piece(false, |this, piece| {
+            // A piece that is a constant is filled in, at once.
+            let work = match piece.step.constant {
+                true => 0.0,
+                false => this.work_of(piece) as f64,
+            };
+            all += work;
+            if this.stop.is_set() {
+                return;
+            }
+            let begun = Instant::now();
+            let computed = match piece.step.constant {
+                true => {
+                    this.fill_in(piece);
+                    1.0
+                }
+                false => {
+                    this.lanes.iter_mut().for_each(|lane| lane.tuples.clear());
+                    this.forward_piece(piece);
+                    let tuples: usize = this.lanes.iter().map(|lane| lane.tuples.len()).sum();
+                    // Products of matrices are computed as a whole.
+                    let whole = tuples == 0 || !this.stop.is_set();
+                    match whole {
+                        true => 1.0,
+                        false => (tuples as f64 / this.asked_for(piece).max(1) as f64).min(1.0),
+                    }
+                }
+            };
+            spent += begun.elapsed().as_secs_f64();
+            done += computed * work;
+        });
+        self.stop = stop;
+        // Backward goes through each piece again, and has as much to do.
+        let times = if back { 3.0 } else { 1.0 };
+        match done > 0.0 {
+            true => times * spent * (all / done),
+            false => times * spent,
+        }
     }
 
     fn forward_piece(&mut self, piece: Piece) {
