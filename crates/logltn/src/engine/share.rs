@@ -197,7 +197,7 @@ impl<T: Precision> Engine<T> {
     }
 
     /// The most work that the lanes could share in a step of the strata, and how many numbers a lane has for these.
-    fn work_of_strata(&self) -> (u64, usize) {
+    fn largest_stratum(&self) -> (u64, usize) {
         let strata = &self.ground.plan.strata;
         let work = |step: &Step| {
             let programs = strata.strata[step.stratum].programs.iter().flatten();
@@ -227,7 +227,7 @@ impl<T: Precision> Engine<T> {
         self.work = works.saturating_add(numbers as u64);
         let tables = self.ground.tables.values.len();
         // Each lane has its own; of the parts that two lanes share, both have the sums.
-        let (of_strata, in_strata) = self.work_of_strata();
+        let (of_strata, in_strata) = self.largest_stratum();
         let in_each = tables
             + in_strata
             + if clauses < self.parts.len() {
