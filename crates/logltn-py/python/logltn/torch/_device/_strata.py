@@ -43,6 +43,11 @@ class Strata:
     def __bool__(self) -> bool:
         return bool(self._all)
 
+    @property
+    def waits_for_nothing(self) -> bool:
+        """Whether the host need not know any number: which sums of a product are small is asked."""
+        return not any("product" in stratum for stratum in self._all)
+
     def outside(self, axiom: int) -> At:
         """Where an axiom stands: in no circle."""
         return self._axioms[axiom], -1, 0
