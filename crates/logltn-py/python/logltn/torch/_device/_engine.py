@@ -133,6 +133,7 @@ class Engine:
     def _lay_out(self) -> None:
         """Finds out what kernels compute, and what is left to torch operations."""
         self.kernels = Kernels.of(self) if self._uses_kernels else None
+        self.strata.kernels = self.kernels
         taken = self.kernels.taken if self.kernels is not None else {}
         self._general = [i for i, axiom in enumerate(self.axioms) if set(axiom["roots"]) - taken.get(i, set())]
         self._general_at = upload(self._general, self.device, torch.int64)
