@@ -69,7 +69,7 @@ impl<T: Real> Sums<T> {
     fn clear(&mut self, numbers: usize) {
         self.by_literal.clear();
         for touched in &mut self.touched {
-            for range in std::mem::take(touched).ranges() {
+            for range in std::mem::take(touched).within(0..self.by_number.len()) {
                 self.by_number[range].fill(T::ZERO);
             }
         }
@@ -100,6 +100,9 @@ impl<T: Real> Sums<T> {
         }
     }
 }
+
+/// Of longer rows the `exists` is as quick node by node, without tables.
+const MOST_CLASSES: usize = 64;
 
 /// The least bindings for each number of the tables that are worth making the tables.
 const WORTH: u64 = 2;
@@ -173,9 +176,10 @@ impl SmallClause {
                 numbers += lengths(literal.request) as u64;
             }
         }
-        // A row in each binding costs a pass more than the table itself, and saves several.
+        // A row in each binding costs a pass more than the table itself, and saves several if it is short.
         if let Form::ExistsClass { .. } = self.form {
-            return bindings.saturating_mul(self.members as u64) >= numbers;
+            return self.members <= MOST_CLASSES
+                && bindings.saturating_mul(self.members as u64) >= numbers;
         }
         bindings.saturating_mul(self.classes as u64) >= WORTH * numbers
     }
