@@ -291,11 +291,11 @@ fn read_across<T: Real>(
     while at < len {
         let some = TURNED.min(len - at);
         let mut turned = [[T::ZERO; TURNED]; ACROSS];
-        for j in 0..some {
-            let place = start + (at + j) * stride;
+        let places = (start + at * stride..).step_by(stride).take(some);
+        for (j, place) in places.enumerate() {
             let row = &table[place..place + ACROSS];
-            for k in 0..ACROSS {
-                turned[k][j] = row[k];
+            for (turned, &x) in turned.iter_mut().zip(row) {
+                turned[j] = x;
             }
         }
         for (k, turned) in turned.iter().enumerate() {

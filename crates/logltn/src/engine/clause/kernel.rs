@@ -4,7 +4,7 @@
 //! Everything is read from one array, and derivatives are added to another one of the same shape. Derivatives by a literal
 //! whose place stays the same are added up in registers: each addition to memory would wait for the one before.
 
-use super::operator::{MOST_FACTORS, Operator, Totals};
+use super::operator::{MOST_FACTORS, Operator, Total, Totals};
 use crate::vector::{Real, Task};
 
 /// What a loop reads and writes.
@@ -74,7 +74,9 @@ impl<T: Real, O: Operator<T, 1>> Task for OverSums<'_, T, O> {
                 let mut by = [T::ZERO; GATHERED];
                 for i in 0..GATHERED {
                     // Where there are fewer bindings: log 1 = 0.
-                    [by[i]] = operator.of::<FUSED, GATHERED>([sums[i]], i, &mut totals);
+                    let mut total = totals.get(i);
+                    [by[i]] = operator.of::<FUSED>([sums[i]], &mut total);
+                    totals.set(i, total);
                 }
                 for (&by, &place) in by.iter().zip(some) {
                     let row = &mut derivatives[place as usize..place as usize + width];
@@ -82,7 +84,7 @@ impl<T: Real, O: Operator<T, 1>> Task for OverSums<'_, T, O> {
                 }
             }
             let to = from + run.len();
-            if finish::<T, O, 1, FUSED, GATHERED>(operator, &mut totals, values) {
+            if finish::<T, O, 1, FUSED>(operator, &mut totals, values) {
                 left_out.push((from as u32, to as u32));
             }
             from = to;
@@ -110,19 +112,23 @@ fn sum_of<T: Real>(row: &[T]) -> T {
 
 /// Adds what was found to the values, and begins anew; whether some value was left out.
 #[inline(always)]
-fn finish<T: Real, O: Operator<T, N>, const N: usize, const FUSED: bool, const W: usize>(
+fn finish<T: Real, O: Operator<T, N>, const N: usize, const FUSED: bool>(
     operator: O,
-    totals: &mut Totals<T, W>,
+    totals: &mut Totals<T, GATHERED>,
     values: &mut [T],
 ) -> bool {
-    let mut sums = [T::ZERO; W];
+    let mut sums = [T::ZERO; GATHERED];
     let mut least = T::ONE;
-    for i in 0..W {
-        sums[i] = operator.finish::<FUSED, W>(i, totals);
-        let own = totals.least[i];
-        least = if own < least { own } else { least };
+    for (i, sum) in sums.iter_mut().enumerate() {
+        let total = totals.get(i);
+        *sum = operator.finish::<FUSED>(total);
+        least = if total.least < least {
+            total.least
+        } else {
+            least
+        };
     }
-    for (value, sum) in values[..W].iter_mut().zip(sums) {
+    for (value, sum) in values.iter_mut().zip(sums) {
         *value += sum;
     }
     *totals = Totals::ZERO;
@@ -165,7 +171,7 @@ impl<T: Real, O: Operator<T, N>, const N: usize, const W: usize> OverRows<'_, T,
         binding: usize,
         class: usize,
         x: &[T; W],
-        totals: &mut Totals<T, W>,
+        totals: &mut [Total<T>; W],
     ) -> [T; W] {
         let Bindings {
             places,
@@ -183,7 +189,7 @@ impl<T: Real, O: Operator<T, N>, const N: usize, const W: usize> OverRows<'_, T,
             for k in 1..N {
                 all[k] = others[k][i];
             }
-            let slopes = self.operator.of::<FUSED, W>(all, i, totals);
+            let slopes = self.operator.of::<FUSED>(all, &mut totals[i]);
             for k in 0..N {
                 by[k][i] = slopes[k];
             }
@@ -196,9 +202,15 @@ impl<T: Real, O: Operator<T, N>, const N: usize, const W: usize> OverRows<'_, T,
 
     /// Adds what was found of some classes of the bindings `from..to`; whether some value was left out.
     #[inline(always)]
-    fn finish<const FUSED: bool>(&mut self, class: usize, totals: &mut Totals<T, W>) -> bool {
-        let values = &mut self.bindings.values[class..class + W];
-        finish::<T, O, N, FUSED, W>(self.operator, totals, values)
+    fn finish<const FUSED: bool>(&mut self, class: usize, totals: &[Total<T>; W]) -> bool {
+        let mut low = false;
+        let mut sums = [T::ZERO; W];
+        for (sum, total) in sums.iter_mut().zip(totals) {
+            *sum = self.operator.finish::<FUSED>(*total);
+            low |= total.least < self.operator.lowest();
+        }
+        add(self.bindings.values, class, sums);
+        low
     }
 
     /// A row is one vector, so that totals stay in registers from run to run.
@@ -206,7 +218,7 @@ impl<T: Real, O: Operator<T, N>, const N: usize, const W: usize> OverRows<'_, T,
     fn over_short_rows<const FUSED: bool>(mut self) {
         let places = self.bindings.places[0];
         let (mut at, mut since) = (0, 0);
-        let mut totals = Totals::ZERO;
+        let mut totals = [Total::ZERO; W];
         while at < places.len() {
             let first = places[at];
             let x = part::<T, W>(self.bindings.numbers, first as usize);
@@ -222,9 +234,10 @@ impl<T: Real, O: Operator<T, N>, const N: usize, const W: usize> OverRows<'_, T,
             }
             add(self.bindings.derivatives, first as usize, by_first);
             if at == most {
-                if self.finish::<FUSED>(0, &mut totals) {
+                if self.finish::<FUSED>(0, &totals) {
                     self.bindings.left_out.push((since as u32, at as u32));
                 }
+                totals = [Total::ZERO; W];
                 since = at;
             }
         }
@@ -244,13 +257,13 @@ impl<T: Real, O: Operator<T, N>, const N: usize, const W: usize> OverRows<'_, T,
             for class in (0..self.bindings.values.len()).step_by(W) {
                 let x = part::<T, W>(self.bindings.numbers, first as usize + class);
                 let mut by_first = [T::ZERO; W];
-                let mut totals = Totals::ZERO;
+                let mut totals = [Total::ZERO; W];
                 for binding in from..to {
                     let by = self.binding::<FUSED>(binding, class, &x, &mut totals);
                     by_first.iter_mut().zip(by).for_each(|(a, b)| *a += b);
                 }
                 add(self.bindings.derivatives, first as usize + class, by_first);
-                low |= self.finish::<FUSED>(class, &mut totals);
+                low |= self.finish::<FUSED>(class, &totals);
             }
             if low {
                 self.bindings.left_out.push((from as u32, to as u32));
@@ -404,7 +417,7 @@ impl<T: Real, O: Operator<T, N>, const N: usize> Task for OverPlaces<'_, T, O, N
             };
             for here in (from..to).step_by(GATHERED) {
                 if factors == MOST_FACTORS {
-                    if finish::<T, O, N, FUSED, GATHERED>(operator, &mut totals, values) {
+                    if finish::<T, O, N, FUSED>(operator, &mut totals, values) {
                         left_out.push((since as u32, here as u32));
                     }
                     (since, factors) = (here, 0);
@@ -422,14 +435,16 @@ impl<T: Real, O: Operator<T, N>, const N: usize> Task for OverPlaces<'_, T, O, N
                     for k in 0..N {
                         all[k] = x[k][i];
                     }
-                    let slopes = operator.of::<FUSED, GATHERED>(all, i, &mut totals);
+                    let mut total = totals.get(i);
+                    let slopes = operator.of::<FUSED>(all, &mut total);
+                    totals.set(i, total);
                     for k in 0..N {
                         by[k][i] = slopes[k];
                     }
                 }
                 if some < GATHERED {
                     // What is beyond the run has been added up for nothing.
-                    totals.forget(some, &before);
+                    (some..GATHERED).for_each(|i| totals.set(i, before.get(i)));
                 }
                 for k in 0..N {
                     match at[k] {
@@ -461,7 +476,7 @@ impl<T: Real, O: Operator<T, N>, const N: usize> Task for OverPlaces<'_, T, O, N
             }
             from = to;
         }
-        if factors > 0 && finish::<T, O, N, FUSED, GATHERED>(operator, &mut totals, values) {
+        if factors > 0 && finish::<T, O, N, FUSED>(operator, &mut totals, values) {
             left_out.push((since as u32, from as u32));
         }
     }
