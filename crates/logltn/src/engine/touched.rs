@@ -1,5 +1,5 @@
-//! A lane's sums of derivatives: a table as long as that of all literals, of which a lane touches a part. Only that part is
-//! cleared and added up, so that sixteen lanes cost no more than one.
+//! A lane's sums of derivatives: a table as long as that of all literals, of which a lane touches only a part. Only
+//! that part is cleared and added up, so that sixteen lanes cost no more than one.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ pub(super) struct Touched<T> {
 }
 
 impl<T: Real> Touched<T> {
-    /// Nothing but zeros, this many.
+    /// A table of zeros of this length.
     pub fn clear(&mut self, length: usize) {
         let range = std::mem::take(&mut self.range);
         self.values[range].fill(T::ZERO);
@@ -26,7 +26,7 @@ impl<T: Real> Touched<T> {
         }
     }
 
-    /// What may differ from 0, and where.
+    /// The part that may differ from 0, and its place.
     pub fn touched(&self) -> (Range<usize>, &[T]) {
         (self.range.clone(), &self.values[self.range.clone()])
     }
@@ -148,7 +148,7 @@ impl<T: Real> Task for AddSpaced<'_, T> {
             let by = &self.by[from..end];
             match stride {
                 0 => {
-                    // Sixteen sums, whatever the instructions.
+                    // Always sixteen sums, whatever the instruction set.
                     let mut sums = [T::ZERO; 16];
                     let (blocks, tail) = by.as_chunks::<16>();
                     for block in blocks {
@@ -181,7 +181,7 @@ impl<T: Real> Task for AddSpaced<'_, T> {
     }
 }
 
-/// Reads evenly spaced places of a table, and adds them to what is there if `add`.
+/// Reads evenly spaced places of a table; with `add`, adds them to the output.
 pub(super) struct ReadSpaced<'a, T> {
     pub table: &'a [T],
     pub spaced: Spaced<'a>,

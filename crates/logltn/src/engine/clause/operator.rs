@@ -1,13 +1,13 @@
-//! What a small clause does with one number of each of its literals: value and derivatives, without branches, so that a
-//! loop over it becomes vector instructions.
+//! How a small clause computes value and derivatives from one number of each literal, without branches, so that a loop
+//! over it becomes vector instructions.
 //!
-//! The derivative of the loss by a literal is left without the factors that are the same for all bindings or for all
-//! uses of the literal: they are multiplied in once per literal in the end (`super::finish`).
+//! The derivative of the loss by a literal leaves out the factors that are the same for all bindings or for all uses
+//! of the literal: they are multiplied in once per literal at the end (`super::finish`).
 
 use crate::operators::Bilinear;
 use crate::vector::{Function, Ln, Power, Real};
 
-/// What is added up over many bindings.
+/// A total over many bindings.
 #[derive(Clone, Copy)]
 pub(super) struct Total<T> {
     pub sum: T,
@@ -43,21 +43,22 @@ pub(super) const MOST_FACTORS: usize = 64;
 
 /// A clause of `N` literals.
 pub(super) trait Operator<T: Real, const N: usize>: Copy {
-    /// Adds the value to `total`, and gives the derivative by each literal except for its common factors.
+    /// Adds the value to `total`, and returns the derivative by each literal without its common factors.
     fn of<const FUSED: bool>(self, x: [T; N], total: &mut Total<T>) -> [T; N];
 
     /// The sum of the values.
     fn finish<const FUSED: bool>(self, total: Total<T>) -> T;
 
-    /// Below this, [`Total::least`] says that some value was left out, to be computed in another way.
+    /// If [`Total::least`] is below this, some value was left out and has to be computed in another
+    /// way.
     fn lowest(self) -> T;
 }
 
 /// log Σ x, where x = exp(α·literal). The derivative by a literal is its x over the sum: without the x, 1 / Σ x.
 #[derive(Clone, Copy)]
 pub(super) struct LogSum<T> {
-    /// Of sums smaller than this some summand may have been too small for a number of its own; and inverses of greater
-    /// ones can be added up by the million.
+    /// A summand of a sum below this may have underflowed; the inverses of greater sums can be added up by the
+    /// million.
     pub least: T,
 }
 
@@ -78,7 +79,7 @@ impl<T: Real, const N: usize> Operator<T, N> for LogSum<T> {
         }
         let enough = sum >= self.least;
         total.least = if sum < total.least { sum } else { total.least };
-        // Left out: 1 has no logarithm, and is divided by without harm.
+        // Left out: 1 in its place adds a logarithm of 0 and can be divided by.
         let sum = if enough { sum } else { T::ONE };
         total.add_log(sum);
         let inverse = T::ONE / sum;
