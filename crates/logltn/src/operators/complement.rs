@@ -1,15 +1,15 @@
 //! Complements: log(1 − eˣ) of a member x in log space, for operators that want them.
 //!
-//! A literal's own negation is its complement, exact where x is next to 0 or so small that eˣ is nothing. Of anything
-//! else it is computed here, with x capped at 0.
+//! The complement of a literal is its negation, which is exact even where x is close to 0 or eˣ underflows. For
+//! everything else it is computed here, with x capped at 0.
 
 use crate::vector::Real;
 
-/// False, but finite: what a log is never below.
+/// False, but finite: the least log.
 pub(crate) const FLOOR: f64 = -1e5;
 
-/// Numbers smaller than this count as nothing: so small that 1 − eˣ or eˣ is 1 in either precision, and large enough
-/// for the inverse to be a number.
+/// Smaller numbers count as 0: they are so small that 1 − eˣ or eˣ is 1 in either precision, and large enough for the
+/// inverse to be finite.
 pub(crate) const NOTHING: f64 = 1e-30;
 
 /// log(1 − eˣ) for x ≤ 0, above [`FLOOR`].
@@ -29,10 +29,10 @@ pub(crate) fn complements<T: Real>(values: &[T], out: &mut [T]) {
     }
 }
 
-/// Adds what the derivatives by complements are by the values.
+/// Adds the derivatives by complements to those by the values.
 pub(crate) fn add_slopes<T: Real>(values: &[T], by_complements: &[T], by: &mut [T]) {
     for ((by, &by_complement), &x) in by.iter_mut().zip(by_complements).zip(values) {
-        // Where x is capped, or next to it, it is true, whatever becomes of it.
+        // Where x is at or near the cap it is true, and has no slope.
         if x.to_f64() < -NOTHING {
             *by -= by_complement / (-x).exp_m1();
         }
