@@ -296,8 +296,8 @@ impl Data {
         (self.with_formula(query.source.clone(), query.axiom.clone())).unbatched()
     }
 
-    /// The same data with the axioms of another theory with the same symbols added after its own; no law may have their
-    /// names.
+    /// The same data with the axioms of another theory with the same symbols added after its own, which are renamed so
+    /// that no law has their names.
     pub(crate) fn and_axioms(&self, laws: &Theory) -> Data {
         let mut theory = Theory::clone(&self.theory);
         for axiom in &mut theory.axioms {
