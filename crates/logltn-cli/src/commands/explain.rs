@@ -287,10 +287,10 @@ fn seen_text(variable: &str, seen: &Seen) -> String {
             .map(|(name, by)| format!("{name} {}{}", sign(*by), real(by.abs())))
             .collect();
         let by = match most.is_empty() {
-            true => "no column moves it".to_string(),
-            false => format!("moved by {}", most.join(", ")),
+            true => "no column affects it".to_string(),
+            false => format!("largest effects: {}", most.join(", ")),
         };
-        out += &format!("         {symbol} says {said}: {by}\n");
+        out += &format!("         {symbol} gives {said}; {by}\n");
     }
     out
 }
