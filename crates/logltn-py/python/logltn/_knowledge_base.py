@@ -76,7 +76,7 @@ class KnowledgeBase(Asking, Worlds):
     theory: Theory
     _arguments: dict[str, Any]
     _made: Any
-    # The names of what comes with calls.
+    # The error for data that are missing, if they may come with calls.
     _waits: InputError | None
     # Sorts whose features guards read.
     _measured: set[str]
