@@ -96,6 +96,7 @@ pub(super) struct Lane<T> {
     by_complements: Vec<Vec<T>>,
     /// For small clauses: by literal, the places of the block's bindings.
     pub(super) places: [Vec<u32>; MOST_LITERALS],
+    pub(super) listed: Vec<u32>,
     /// For small clauses: sums of values.
     pub(super) class_values: Vec<T>,
     /// For small clauses: runs of bindings with values still to be computed.

@@ -142,9 +142,20 @@ impl<T: Real> Task for AddSpaced<'_, T> {
             ends,
             starts,
         } = self.spaced;
-        let mut from = 0;
-        for (&start, &end) in starts.iter().zip(ends) {
-            let (start, end) = (start as usize, end as usize);
+        let (mut from, mut run) = (0, 0);
+        while run < starts.len() {
+            let side_by_side = spaced_beside(self.spaced, run);
+            if side_by_side >= ACROSS {
+                let start = starts[run] as usize;
+                let len = ends[run] as usize - from;
+                let by = &self.by[from..from + ACROSS * len];
+                add_across(self.table, start, stride as usize, len, by);
+                run += ACROSS;
+                from += ACROSS * len;
+                continue;
+            }
+            let (start, end) = (starts[run] as usize, ends[run] as usize);
+            run += 1;
             let by = &self.by[from..end];
             match stride {
                 0 => {
@@ -199,9 +210,20 @@ impl<T: Real> Task for ReadSpaced<'_, T> {
             ends,
             starts,
         } = self.spaced;
-        let mut from = 0;
-        for (&start, &end) in starts.iter().zip(ends) {
-            let (start, end) = (start as usize, end as usize);
+        let (mut from, mut run) = (0, 0);
+        while run < starts.len() {
+            let side_by_side = spaced_beside(self.spaced, run);
+            if side_by_side >= ACROSS {
+                let start = starts[run] as usize;
+                let len = ends[run] as usize - from;
+                let out = &mut self.out[from..from + ACROSS * len];
+                read_across(self.table, start, stride as usize, len, out, self.add);
+                run += ACROSS;
+                from += ACROSS * len;
+                continue;
+            }
+            let (start, end) = (starts[run] as usize, ends[run] as usize);
+            run += 1;
             let out = &mut self.out[from..end];
             match (stride, self.add) {
                 (0, true) => {
@@ -231,6 +253,89 @@ impl<T: Real> Task for ReadSpaced<'_, T> {
             }
             from = end;
         }
+    }
+}
+
+/// How many runs that are side by side in a table are read together: one after the other each would have a cache line
+/// for every number.
+const ACROSS: usize = 8;
+
+/// How many numbers of each run are turned over at once.
+const TURNED: usize = 16;
+
+/// How many runs from this one on, up to [`ACROSS`], begin one place after the other and are as long.
+#[inline(always)]
+fn spaced_beside(spaced: Spaced, run: usize) -> usize {
+    let Spaced {
+        stride,
+        ends,
+        starts,
+    } = spaced;
+    if (stride as usize) < ACROSS || starts.len() - run < ACROSS {
+        return 1;
+    }
+    let before = if run == 0 { 0 } else { ends[run - 1] };
+    let len = ends[run] - before;
+    let beside = |k: &usize| {
+        starts[run + k] == starts[run] + *k as u32
+            && ends[run + k] - ends[run + k - 1] == len
+    };
+    1 + (1..ACROSS).take_while(beside).count()
+}
+
+/// Reads runs that are side by side, one after the other into `out`.
+#[inline(always)]
+fn read_across<T: Real>(
+    table: &[T],
+    start: usize,
+    stride: usize,
+    len: usize,
+    out: &mut [T],
+    add: bool,
+) {
+    let mut at = 0;
+    while at < len {
+        let some = TURNED.min(len - at);
+        let mut turned = [[T::ZERO; TURNED]; ACROSS];
+        for j in 0..some {
+            let place = start + (at + j) * stride;
+            let row = &table[place..place + ACROSS];
+            for k in 0..ACROSS {
+                turned[k][j] = row[k];
+            }
+        }
+        for (k, turned) in turned.iter().enumerate() {
+            let out = &mut out[k * len + at..k * len + at + some];
+            match add {
+                true => out.iter_mut().zip(turned).for_each(|(out, &x)| *out += x),
+                false => out.copy_from_slice(&turned[..some]),
+            }
+        }
+        at += some;
+    }
+}
+
+/// Adds what stands in `by` one run after the other to runs that are side by side.
+#[inline(always)]
+fn add_across<T: Real>(table: &mut [T], start: usize, stride: usize, len: usize, by: &[T]) {
+    let mut at = 0;
+    while at < len {
+        let some = TURNED.min(len - at);
+        let mut turned = [[T::ZERO; ACROSS]; TURNED];
+        for k in 0..ACROSS {
+            let by = &by[k * len + at..k * len + at + some];
+            for (turned, &by) in turned.iter_mut().zip(by) {
+                turned[k] = by;
+            }
+        }
+        for (j, turned) in turned[..some].iter().enumerate() {
+            let place = start + (at + j) * stride;
+            let row = &mut table[place..place + ACROSS];
+            for (to, &by) in row.iter_mut().zip(turned) {
+                *to += by;
+            }
+        }
+        at += some;
     }
 }
 

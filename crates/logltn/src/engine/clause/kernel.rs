@@ -1,16 +1,15 @@
 //! The two loops over the bindings of a small clause: over rows, where the literals of a binding have a whole row of
 //! classes each, and over places, where they have a number each.
 //!
-//! Everything is read from one array, and derivatives are added to another one of the same shape. The first literal's
-//! derivatives are added up in registers as long as its place stays the same: pairs are listed by their first
-//! individual, and each addition to memory would wait for the one before.
+//! Everything is read from one array, and derivatives are added to another one of the same shape. Derivatives by a literal
+//! whose place stays the same are added up in registers: each addition to memory would wait for the one before.
 
 use super::operator::{MOST_FACTORS, Operator, Total};
 use crate::vector::{Real, Task};
 
 /// What a loop reads and writes.
 pub(super) struct Bindings<'a, T, const N: usize> {
-    /// Where each literal's row, or number, begins in `numbers`, by literal and binding.
+    /// Where each literal's row begins in `numbers`, by literal and binding, if there are rows.
     pub places: [&'a [u32]; N],
     pub numbers: &'a [T],
     /// The derivatives by each number, except for common factors.
@@ -34,6 +33,9 @@ pub(super) struct OverRows<'a, T, O, const N: usize, const W: usize> {
 pub(super) struct OverPlaces<'a, T, O, const N: usize> {
     pub operator: O,
     pub bindings: Bindings<'a, T, N>,
+    /// Where each run of bindings ends, and by literal where its numbers are.
+    pub runs: &'a [u32],
+    pub places: [Places<'a>; N],
 }
 
 /// Over a row of numbers for each binding; the operator gets its sum.
@@ -67,9 +69,7 @@ impl<T: Real, O: Operator<T, 1>> Task for OverSums<'_, T, O> {
             for some in run.chunks(GATHERED) {
                 let mut sums = [T::ONE; GATHERED];
                 for (sum, &place) in sums.iter_mut().zip(some) {
-                    let row = &numbers[place as usize..place as usize + width];
-                    *sum = T::ZERO;
-                    row.iter().for_each(|&x| *sum += x);
+                    *sum = sum_of(&numbers[place as usize..place as usize + width]);
                 }
                 let mut by = [T::ZERO; GATHERED];
                 for i in 0..GATHERED {
@@ -93,6 +93,24 @@ impl<T: Real, O: Operator<T, 1>> Task for OverSums<'_, T, O> {
             from = to;
         }
     }
+}
+
+/// What a row adds up to; a long one in several sums at once, as each addition waits for the one before.
+#[inline(always)]
+fn sum_of<T: Real>(row: &[T]) -> T {
+    let mut sum = T::ZERO;
+    let (parts, rest) = row.as_chunks::<GATHERED>();
+    if parts.len() > 1 {
+        let mut sums = [T::ZERO; GATHERED];
+        for part in parts {
+            sums.iter_mut().zip(part).for_each(|(sum, &x)| *sum += x);
+        }
+        sums.iter().for_each(|&x| sum += x);
+        rest.iter().for_each(|&x| sum += x);
+    } else {
+        row.iter().for_each(|&x| sum += x);
+    }
+    sum
 }
 
 #[inline(always)]
@@ -234,35 +252,169 @@ impl<T: Real, O: Operator<T, N>, const N: usize, const W: usize> OverRows<'_, T,
     }
 }
 
+/// Where the numbers of a literal are, in runs of bindings.
+#[derive(Clone, Copy)]
+pub(super) enum Places<'a> {
+    /// As written down, for all bindings.
+    Listed(&'a [u32]),
+    /// Evenly spaced in each run: by how much, and by run the first place, in the request's table, which begins at `base`.
+    Spaced {
+        stride: usize,
+        starts: &'a [u32],
+        base: u32,
+    },
+    /// The same for all bindings.
+    Same(u32),
+}
+
+/// The same for one run.
+#[derive(Clone, Copy)]
+enum At<'a> {
+    Listed(&'a [u32]),
+    Same(usize),
+    /// One after the other.
+    Beside(usize),
+    Spaced(usize, usize),
+}
+
+impl<'a> Places<'a> {
+    #[inline(always)]
+    fn in_run(&self, run: usize, bindings: std::ops::Range<usize>) -> At<'a> {
+        match *self {
+            Places::Listed(places) => At::Listed(&places[bindings]),
+            Places::Same(place) => At::Same(place as usize),
+            Places::Spaced {
+                stride,
+                starts,
+                base,
+            } => {
+                let start = (base + starts[run]) as usize;
+                match stride {
+                    0 => At::Same(start),
+                    1 => At::Beside(start),
+                    _ => At::Spaced(start, stride),
+                }
+            }
+        }
+    }
+
+    /// The place of one binding, if these are the ends of the runs.
+    pub fn of(&self, binding: usize, runs: &[u32]) -> usize {
+        let run = runs.partition_point(|end| *end as usize <= binding);
+        let from = if run == 0 { 0 } else { runs[run - 1] as usize };
+        match self.in_run(run, from..runs[run] as usize) {
+            At::Listed(places) => places[binding - from] as usize,
+            At::Same(place) => place,
+            At::Beside(start) => start + binding - from,
+            At::Spaced(start, stride) => start + (binding - from) * stride,
+        }
+    }
+}
+
+impl At<'_> {
+    /// The numbers of `N` bindings of the run.
+    #[inline(always)]
+    fn read<T: Real, const N: usize>(&self, numbers: &[T], at: usize, some: usize) -> [T; N] {
+        let mut x = [T::ZERO; N];
+        match *self {
+            At::Same(place) => x = [numbers[place]; N],
+            At::Beside(start) if some == N => x = part(numbers, start + at),
+            At::Beside(start) => x[..some].copy_from_slice(&numbers[start + at..][..some]),
+            At::Spaced(start, stride) => {
+                for (i, x) in x[..some].iter_mut().enumerate() {
+                    *x = numbers[start + (at + i) * stride];
+                }
+            }
+            At::Listed(places) => {
+                for (x, &place) in x.iter_mut().zip(&places[at..at + some]) {
+                    *x = numbers[place as usize];
+                }
+            }
+        }
+        x
+    }
+
+    /// Adds to the numbers of some bindings; those that are all the same are added to `held`.
+    #[inline(always)]
+    fn add<T: Real, const N: usize>(
+        &self,
+        numbers: &mut [T],
+        at: usize,
+        by: &[T],
+        held: &mut [T; N],
+    ) {
+        match *self {
+            At::Same(_) => held.iter_mut().zip(by).for_each(|(held, &by)| *held += by),
+            At::Beside(start) => {
+                let numbers = &mut numbers[start + at..][..by.len()];
+                numbers.iter_mut().zip(by).for_each(|(x, &by)| *x += by);
+            }
+            At::Spaced(start, stride) => {
+                for (i, &by) in by.iter().enumerate() {
+                    numbers[start + (at + i) * stride] += by;
+                }
+            }
+            At::Listed(places) => {
+                for (&place, &by) in places[at..].iter().zip(by) {
+                    numbers[place as usize] += by;
+                }
+            }
+        }
+    }
+}
+
 impl<T: Real, O: Operator<T, N>, const N: usize> Task for OverPlaces<'_, T, O, N> {
     type Output = ();
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        let OverPlaces { operator, bindings } = self;
-        let Bindings {
+        let OverPlaces {
+            operator,
+            bindings,
+            runs,
             places,
+        } = self;
+        let Bindings {
             numbers,
             derivatives,
             values,
             left_out,
+            ..
         } = bindings;
-        let count = places[0].len();
-        let Some(&start) = places[0].first() else {
-            return;
+        let mut totals = [Total::ZERO; GATHERED];
+        // From which binding on they are about, and how many factors their products have.
+        let (mut since, mut factors) = (0, 0);
+        let mut finish = |totals: &mut [Total<T>; GATHERED], since: usize, to: usize| {
+            let mut low = false;
+            for (value, total) in values.iter_mut().zip(&mut *totals) {
+                *value += operator.finish::<FUSED>(*total);
+                low |= total.least < operator.lowest();
+            }
+            if low {
+                left_out.push((since as u32, to as u32));
+            }
+            *totals = [Total::ZERO; GATHERED];
         };
-        let (mut first, mut by_first) = (start as usize, T::ZERO);
-        // Few enough for one product of mantissas.
-        for from in (0..count).step_by(GATHERED * MOST_FACTORS) {
-            let to = count.min(from + GATHERED * MOST_FACTORS);
-            let mut totals = [Total::ZERO; GATHERED];
-            for at in (from..to).step_by(GATHERED) {
-                let some = GATHERED.min(to - at);
+        let mut from = 0;
+        for (run, &to) in runs.iter().enumerate() {
+            let to = to as usize;
+            let at: [At; N] = std::array::from_fn(|k| places[k].in_run(run, from..to));
+            let mut held = [[T::ZERO; GATHERED]; N];
+            // Of a list the first literal's place often stays the same for some bindings.
+            let mut first = match at[0] {
+                At::Listed([place, ..]) => (*place, T::ZERO),
+                _ => (0, T::ZERO),
+            };
+            for here in (from..to).step_by(GATHERED) {
+                if factors == MOST_FACTORS {
+                    finish(&mut totals, since, here);
+                    (since, factors) = (here, 0);
+                }
+                factors += 1;
+                let some = GATHERED.min(to - here);
                 let mut x = [[T::ZERO; GATHERED]; N];
                 for k in 0..N {
-                    for (x, &place) in x[k].iter_mut().zip(&places[k][at..at + some]) {
-                        *x = numbers[place as usize];
-                    }
+                    x[k] = at[k].read(numbers, here - from, some);
                 }
                 let mut by = [[T::ZERO; GATHERED]; N];
                 let mut element = |i: usize| {
@@ -280,30 +432,38 @@ impl<T: Real, O: Operator<T, N>, const N: usize> Task for OverPlaces<'_, T, O, N
                 } else {
                     (0..some).for_each(&mut element);
                 }
-                for (&place, &by) in places[0][at..at + some].iter().zip(&by[0]) {
-                    let place = place as usize;
-                    if place == first {
-                        by_first += by;
-                    } else {
-                        derivatives[first] += by_first;
-                        (first, by_first) = (place, by);
+                for k in 0..N {
+                    match at[k] {
+                        At::Listed(listed) if k == 0 => {
+                            let listed = &listed[here - from..];
+                            for (&place, &by) in listed.iter().zip(&by[0][..some]) {
+                                if place == first.0 {
+                                    first.1 += by;
+                                } else {
+                                    derivatives[first.0 as usize] += first.1;
+                                    first = (place, by);
+                                }
+                            }
+                        }
+                        _ => at[k].add(derivatives, here - from, &by[k][..some], &mut held[k]),
                     }
                 }
-                for k in 1..N {
-                    for (&place, &by) in places[k][at..at + some].iter().zip(&by[k]) {
-                        derivatives[place as usize] += by;
+            }
+            for k in 0..N {
+                match at[k] {
+                    At::Listed([_, ..]) if k == 0 => derivatives[first.0 as usize] += first.1,
+                    At::Same(place) => {
+                        let mut sum = T::ZERO;
+                        held[k].iter().for_each(|&held| sum += held);
+                        derivatives[place] += sum;
                     }
+                    _ => {}
                 }
             }
-            let mut low = false;
-            for (value, total) in values.iter_mut().zip(totals) {
-                *value += operator.finish::<FUSED>(total);
-                low |= total.least < operator.lowest();
-            }
-            if low {
-                left_out.push((from as u32, to as u32));
-            }
+            from = to;
         }
-        derivatives[first] += by_first;
+        if factors > 0 {
+            finish(&mut totals, since, from);
+        }
     }
 }

@@ -21,10 +21,11 @@ use super::pieces::Threads;
 use super::run::{Lane, Partial, Run};
 use super::touched::Touched;
 use crate::operators::{Settings, State, Summand};
+use crate::plan::blocks::{BlockPlaces, Blocks};
 use crate::plan::physical::{ClauseLiteral, Form, MOST_LITERALS, SlotSource, SmallClause};
 use crate::vector::{Power, Real, run_task};
 
-use kernel::{Bindings, GATHERED, OverPlaces, OverRows, OverSums};
+use kernel::{Bindings, GATHERED, OverPlaces, OverRows, OverSums, Places};
 use operator::{Greatest, Itself, Log, LogSum, Operator, Product, Squared};
 pub(super) use tables::Tables;
 use tables::{Entry, TableRows, add_rows, filled_up};
@@ -230,7 +231,7 @@ impl<T: Real> Run<'_, '_, T> {
             let len = self.lane.blocks.block(clause.level).len;
             count += (len * clause.classes) as u64;
             self.place_literals(clause, fused, tables, len, sums);
-            total += self.clause_block(clause, tables, len, sums);
+            total += self.clause_block(clause, fused, tables, len, sums);
             if !self.lane.left_out.is_empty() {
                 total += self.clause_in_log_space(clause, fused, tables, len, sums);
             }
@@ -253,7 +254,8 @@ impl<T: Real> Run<'_, '_, T> {
         })
     }
 
-    /// The places of the literals of the block's bindings in the clauses' tables.
+    /// Writes down the places of the literals of the block's bindings in the clauses' tables, where they do not follow a
+    /// rule.
     fn place_literals(
         &mut self,
         clause: &SmallClause,
@@ -262,18 +264,40 @@ impl<T: Real> Run<'_, '_, T> {
         len: usize,
         sums: &mut Sums<T>,
     ) {
-        let Lane { blocks, places, .. } = &mut *self.lane;
+        let Lane {
+            blocks,
+            places,
+            listed,
+            ..
+        } = &mut *self.lane;
         let block = blocks.block(clause.level);
         for (k, (literal, places)) in clause.literals.iter().zip(places).enumerate() {
             let table = fused.tables[k];
-            places.resize(len, 0);
             let entry = &tables.entries[table];
             let between = match literal.place {
-                SlotSource::Array(index) => entry.places(places, block.array(index)),
+                SlotSource::Array(index) => match block.places(index) {
+                    BlockPlaces::Listed(listed) => {
+                        places.resize(len, 0);
+                        entry.places(places, listed)
+                    }
+                    BlockPlaces::Spaced(spaced) if entry.is_dense() => {
+                        let (least, most) = spaced.bounds();
+                        (entry.base as u32 + least, entry.base as u32 + most)
+                    }
+                    BlockPlaces::Spaced(spaced) => {
+                        listed.clear();
+                        listed.extend(spaced.listed());
+                        places.resize(len, 0);
+                        entry.places(places, listed)
+                    }
+                },
                 SlotSource::Base(slot) => {
                     let base = self.shared.active.bases[self.program][slot];
                     let place = entry.place(base);
-                    places.fill(place);
+                    if clause.reads_rows() {
+                        places.resize(len, 0);
+                        places.fill(place);
+                    }
                     (place, place)
                 }
             };
@@ -285,17 +309,23 @@ impl<T: Real> Run<'_, '_, T> {
     fn clause_block(
         &mut self,
         clause: &SmallClause,
+        fused: Fused,
         tables: &Tables<T>,
         len: usize,
         sums: &mut Sums<T>,
     ) -> f64 {
         let Lane {
+            blocks,
             places,
             class_values: values,
             left_out,
             ..
         } = &mut *self.lane;
         left_out.clear();
+        let bases = &self.shared.active.bases[self.program];
+        let whole = [len as u32];
+        let (runs, places_in_runs) =
+            places_in_runs(clause, fused, tables, blocks, bases, places, &whole);
         let valid = match clause.over_rows {
             true => clause.classes,
             false => GATHERED,
@@ -312,6 +342,8 @@ impl<T: Real> Run<'_, '_, T> {
         let block = Block {
             over_rows: clause.over_rows,
             places: std::array::from_fn(|k| places[k].get(..len).unwrap_or_default()),
+            runs,
+            places_in_runs,
             numbers: &tables.values,
             derivatives: &mut sums.by_number,
             values,
@@ -361,15 +393,22 @@ impl<T: Real> Run<'_, '_, T> {
         }
         let mut exponentials = std::mem::take(&mut self.lane.exponentials);
         let Lane {
-            places, left_out, ..
+            blocks,
+            places,
+            left_out,
+            ..
         } = &*self.lane;
+        let bases = &self.shared.active.bases[self.program];
+        let whole = [len as u32];
+        let (runs, in_runs) = places_in_runs(clause, fused, tables, blocks, bases, places, &whole);
         let alpha = self.aggregators.alpha;
         let least = LogSum::new().least;
         let n = clause.members;
         let a_row = matches!(clause.form, Form::ExistsClass { .. });
         let place = |k: usize, binding: usize, class: usize| match a_row {
             true => places[0][binding] as usize + k,
-            false => places[k][binding] as usize + class,
+            false if clause.over_rows => places[k][binding] as usize + class,
+            false => in_runs[k].of(binding, runs),
         };
         let mut total = 0.0;
         for &(from, to) in left_out {
@@ -412,10 +451,48 @@ impl<T: Real> Run<'_, '_, T> {
     }
 }
 
+/// The runs of a block, and where the literals of a clause over single numbers are in them.
+fn places_in_runs<'a, T: Real>(
+    clause: &SmallClause,
+    fused: Fused,
+    tables: &Tables<T>,
+    blocks: &'a Blocks,
+    bases: &[u32],
+    listed: &'a [Vec<u32>; MOST_LITERALS],
+    whole: &'a [u32; 1],
+) -> (&'a [u32], [Places<'a>; MOST_LITERALS]) {
+    let mut places = [Places::Listed(&[]); MOST_LITERALS];
+    if clause.reads_rows() {
+        return (whole, places);
+    }
+    let block = blocks.block(clause.level);
+    let mut runs = whole.as_slice();
+    for (k, literal) in clause.literals.iter().enumerate() {
+        let entry = &tables.entries[fused.tables[k]];
+        places[k] = match literal.place {
+            SlotSource::Base(slot) => Places::Same(entry.place(bases[slot])),
+            SlotSource::Array(index) => match block.places(index) {
+                BlockPlaces::Spaced(spaced) if entry.is_dense() => {
+                    runs = spaced.ends;
+                    Places::Spaced {
+                        stride: spaced.stride as usize,
+                        starts: spaced.starts,
+                        base: entry.base as u32,
+                    }
+                }
+                _ => Places::Listed(&listed[k][..block.len]),
+            },
+        };
+    }
+    (runs, places)
+}
+
 /// A block of bindings, before the number of literals and the width of vectors are chosen.
 struct Block<'a, T> {
     over_rows: bool,
     places: [&'a [u32]; MOST_LITERALS],
+    runs: &'a [u32],
+    places_in_runs: [Places<'a>; MOST_LITERALS],
     numbers: &'a [T],
     derivatives: &'a mut [T],
     values: &'a mut [T],
@@ -448,7 +525,12 @@ impl<T: Real> Block<'_, T> {
             left_out: self.left_out,
         };
         match (self.over_rows, by_fours) {
-            (false, _) => run_task(OverPlaces { operator, bindings }),
+            (false, _) => run_task(OverPlaces {
+                operator,
+                bindings,
+                runs: self.runs,
+                places: std::array::from_fn(|k| self.places_in_runs[k]),
+            }),
             (true, true) => run_task(OverRows::<T, O, N, 4> { operator, bindings }),
             (true, false) => run_task(OverRows::<T, O, N, 8> { operator, bindings }),
         }
