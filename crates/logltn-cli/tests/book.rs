@@ -219,6 +219,33 @@ fn the_page_of_commands_is_that_of_the_help() {
     );
 }
 
+/// Completions for every shell, and the manual, have every command of that page.
+#[test]
+fn completions_and_manual_have_every_command() {
+    let folder = Folder::new(&[]);
+    let printed = crate::common::run_in(root(), &["help", "commands"]).stdout;
+    let commands: Vec<&str> = (printed.lines())
+        .filter_map(|line| line.trim_start_matches('#').strip_prefix(" logltn "))
+        .collect();
+    assert!(commands.len() > 25, "{commands:?}");
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = folder.ok(&["completions", shell]).stdout;
+        for command in commands.iter().flat_map(|command| command.split(' ')) {
+            assert!(script.contains(command), "{shell}: {command}");
+        }
+        assert!(script.contains("p-forall"), "{shell}");
+    }
+    folder.ok(&["man", "pages"]);
+    for command in commands {
+        let page = format!("pages/logltn-{}.1", command.replace(' ', "-"));
+        let text = fs::read_to_string(folder.path().join(&page)).expect("a page");
+        assert!(
+            text.contains(".SH NAME") && text.contains(".SH OPTIONS"),
+            "{page}"
+        );
+    }
+}
+
 /// The command lines of the pages: those in `sh` and `console` blocks that begin with `logltn`, with what continues them.
 fn command_lines(page: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
