@@ -1,23 +1,24 @@
-//! A lane's sums of derivatives: a table as long as that of all literals, of which a lane touches only a part. Only
-//! that part is cleared and added up, so that sixteen lanes cost no more than one.
+//! A lane's sums of derivatives: a table as long as that of all literals, of which a lane touches only a part.
 
 use std::ops::Range;
 
+use super::region::Region;
 use crate::plan::blocks::{BlockPlaces, Spaced};
 use crate::vector::{Real, Task, run_task};
 
-/// Sums by place, all 0 outside a range.
+/// Sums by place, all 0 outside a region.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Touched<T> {
     values: Vec<T>,
-    range: Range<usize>,
+    region: Region,
 }
 
 impl<T: Real> Touched<T> {
     /// A table of zeros of this length.
     pub fn clear(&mut self, length: usize) {
-        let range = std::mem::take(&mut self.range);
-        self.values[range].fill(T::ZERO);
+        for range in std::mem::take(&mut self.region).ranges() {
+            self.values[range].fill(T::ZERO);
+        }
         if length > self.values.capacity() {
             // Zeros from the system take no memory before they are touched.
             self.values = vec![T::ZERO; length];
@@ -26,20 +27,20 @@ impl<T: Real> Touched<T> {
         }
     }
 
-    /// The part that may differ from 0, and its place.
-    pub fn touched(&self) -> (Range<usize>, &[T]) {
-        (self.range.clone(), &self.values[self.range.clone()])
+    /// The part that may differ from 0.
+    pub fn region(&self) -> Region {
+        self.region
     }
 
     /// All of it, to be added to anywhere.
     pub fn all_mut(&mut self) -> &mut [T] {
-        self.range = 0..self.values.len();
+        self.region = Region::range(0..self.values.len());
         &mut self.values
     }
 
     /// A part of it, to be added to.
     pub fn part_mut(&mut self, part: Range<usize>) -> &mut [T] {
-        self.touch(part.start, part.end);
+        self.region.join(Region::range(part.clone()));
         &mut self.values[part]
     }
 
@@ -47,16 +48,9 @@ impl<T: Real> Touched<T> {
         &self.values
     }
 
-    fn touch(&mut self, start: usize, end: usize) {
-        self.range = match self.range.is_empty() {
-            true => start..end,
-            false => self.range.start.min(start)..self.range.end.max(end),
-        };
-    }
-
     /// Adds to one place.
     pub fn add(&mut self, place: usize, by: T) {
-        self.touch(place, place + 1);
+        self.region.join(Region::range(place..place + 1));
         self.values[place] += by;
     }
 
@@ -66,7 +60,8 @@ impl<T: Real> Touched<T> {
         let (Some((least, most)), Some(&first)) = (run_task(Bounds(places)), places.first()) else {
             return;
         };
-        self.touch(least as usize, most as usize + 1);
+        self.region
+            .join(Region::range(least as usize..most as usize + 1));
         let table = &mut self.values;
         let mut all = places.iter().zip(by);
         let (mut place, mut sum) = (first, T::ZERO);
@@ -112,10 +107,10 @@ impl<T: Real> Touched<T> {
     pub fn add_spaced(&mut self, spaced: Spaced, by: &[T]) {
         let mut from = 0;
         for (&start, &end) in spaced.starts.iter().zip(spaced.ends) {
-            let (start, end) = (start as usize, end as usize);
-            let most = start + (end - from - 1) * spaced.stride as usize;
-            self.touch(start, most + 1);
-            from = end;
+            let count = end as usize - from;
+            let run = Region::spaced(start as usize, spaced.stride as usize, count);
+            self.region.join(run);
+            from = end as usize;
         }
         run_task(AddSpaced {
             table: &mut self.values,
@@ -277,8 +272,7 @@ fn spaced_beside(spaced: Spaced, run: usize) -> usize {
     let before = if run == 0 { 0 } else { ends[run - 1] };
     let len = ends[run] - before;
     let beside = |k: &usize| {
-        starts[run + k] == starts[run] + *k as u32
-            && ends[run + k] - ends[run + k - 1] == len
+        starts[run + k] == starts[run] + *k as u32 && ends[run + k] - ends[run + k - 1] == len
     };
     1 + (1..ACROSS).take_while(beside).count()
 }

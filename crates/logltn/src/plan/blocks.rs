@@ -47,16 +47,9 @@ impl<'a> Spaced<'a> {
     pub fn listed(self) -> impl Iterator<Item = u32> + 'a {
         let begins = std::iter::once(0).chain(self.ends.iter().copied());
         let runs = self.starts.iter().zip(begins).zip(self.ends);
-        runs.flat_map(move |((start, from), to)| (0..to - from).map(move |i| start + i * self.stride))
-    }
-
-    /// The least and the greatest place.
-    pub fn bounds(self) -> (u32, u32) {
-        let begins = std::iter::once(0).chain(self.ends.iter().copied());
-        let runs = self.starts.iter().zip(begins).zip(self.ends);
-        let last = |((start, from), to): ((&u32, u32), &u32)| start + (to - from - 1) * self.stride;
-        let least = self.starts.iter().copied().min();
-        (least.unwrap_or(u32::MAX), runs.map(last).max().unwrap_or(0))
+        runs.flat_map(move |((start, from), to)| {
+            (0..to - from).map(move |i| start + i * self.stride)
+        })
     }
 }
 

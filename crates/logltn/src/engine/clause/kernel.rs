@@ -4,7 +4,7 @@
 //! Everything is read from one array, and derivatives are added to another one of the same shape. Derivatives by a literal
 //! whose place stays the same are added up in registers: each addition to memory would wait for the one before.
 
-use super::operator::{MOST_FACTORS, Operator, Total};
+use super::operator::{MOST_FACTORS, Operator, Totals};
 use crate::vector::{Real, Task};
 
 /// What a loop reads and writes.
@@ -65,7 +65,7 @@ impl<T: Real, O: Operator<T, 1>> Task for OverSums<'_, T, O> {
         } = bindings;
         let mut from = 0;
         for run in places.chunks(GATHERED * MOST_FACTORS) {
-            let mut totals = [Total::ZERO; GATHERED];
+            let mut totals = Totals::<T, GATHERED>::ZERO;
             for some in run.chunks(GATHERED) {
                 let mut sums = [T::ONE; GATHERED];
                 for (sum, &place) in sums.iter_mut().zip(some) {
@@ -74,20 +74,15 @@ impl<T: Real, O: Operator<T, 1>> Task for OverSums<'_, T, O> {
                 let mut by = [T::ZERO; GATHERED];
                 for i in 0..GATHERED {
                     // Where there are fewer bindings: log 1 = 0.
-                    [by[i]] = operator.of::<FUSED>([sums[i]], &mut totals[i]);
+                    [by[i]] = operator.of::<FUSED, GATHERED>([sums[i]], i, &mut totals);
                 }
                 for (&by, &place) in by.iter().zip(some) {
                     let row = &mut derivatives[place as usize..place as usize + width];
                     row.iter_mut().for_each(|d| *d += by);
                 }
             }
-            let mut low = false;
-            for (value, total) in values.iter_mut().zip(totals) {
-                *value += operator.finish::<FUSED>(total);
-                low |= total.least < operator.lowest();
-            }
             let to = from + run.len();
-            if low {
+            if finish::<T, O, 1, FUSED, GATHERED>(operator, &mut totals, values) {
                 left_out.push((from as u32, to as u32));
             }
             from = to;
@@ -111,6 +106,27 @@ fn sum_of<T: Real>(row: &[T]) -> T {
         row.iter().for_each(|&x| sum += x);
     }
     sum
+}
+
+/// Adds what was found to the values, and begins anew; whether some value was left out.
+#[inline(always)]
+fn finish<T: Real, O: Operator<T, N>, const N: usize, const FUSED: bool, const W: usize>(
+    operator: O,
+    totals: &mut Totals<T, W>,
+    values: &mut [T],
+) -> bool {
+    let mut sums = [T::ZERO; W];
+    let mut least = T::ONE;
+    for i in 0..W {
+        sums[i] = operator.finish::<FUSED, W>(i, totals);
+        let own = totals.least[i];
+        least = if own < least { own } else { least };
+    }
+    for (value, sum) in values[..W].iter_mut().zip(sums) {
+        *value += sum;
+    }
+    *totals = Totals::ZERO;
+    least < operator.lowest()
 }
 
 #[inline(always)]
@@ -149,7 +165,7 @@ impl<T: Real, O: Operator<T, N>, const N: usize, const W: usize> OverRows<'_, T,
         binding: usize,
         class: usize,
         x: &[T; W],
-        totals: &mut [Total<T>; W],
+        totals: &mut Totals<T, W>,
     ) -> [T; W] {
         let Bindings {
             places,
@@ -167,7 +183,7 @@ impl<T: Real, O: Operator<T, N>, const N: usize, const W: usize> OverRows<'_, T,
             for k in 1..N {
                 all[k] = others[k][i];
             }
-            let slopes = self.operator.of::<FUSED>(all, &mut totals[i]);
+            let slopes = self.operator.of::<FUSED, W>(all, i, totals);
             for k in 0..N {
                 by[k][i] = slopes[k];
             }
@@ -181,15 +197,9 @@ impl<T: Real, O: Operator<T, N>, const N: usize, const W: usize> OverRows<'_, T,
     /// Adds the results for some classes of the bindings `from..to`. Returns whether some value was
     /// skipped.
     #[inline(always)]
-    fn finish<const FUSED: bool>(&mut self, class: usize, totals: &[Total<T>; W]) -> bool {
-        let mut low = false;
-        let mut sums = [T::ZERO; W];
-        for (sum, total) in sums.iter_mut().zip(totals) {
-            *sum = self.operator.finish::<FUSED>(*total);
-            low |= total.least < self.operator.lowest();
-        }
-        add(self.bindings.values, class, sums);
-        low
+    fn finish<const FUSED: bool>(&mut self, class: usize, totals: &mut Totals<T, W>) -> bool {
+        let values = &mut self.bindings.values[class..class + W];
+        finish::<T, O, N, FUSED, W>(self.operator, totals, values)
     }
 
     /// A row is one vector, so that totals stay in registers from run to run.
@@ -197,7 +207,7 @@ impl<T: Real, O: Operator<T, N>, const N: usize, const W: usize> OverRows<'_, T,
     fn over_short_rows<const FUSED: bool>(mut self) {
         let places = self.bindings.places[0];
         let (mut at, mut since) = (0, 0);
-        let mut totals = [Total::ZERO; W];
+        let mut totals = Totals::ZERO;
         while at < places.len() {
             let first = places[at];
             let x = part::<T, W>(self.bindings.numbers, first as usize);
@@ -213,10 +223,9 @@ impl<T: Real, O: Operator<T, N>, const N: usize, const W: usize> OverRows<'_, T,
             }
             add(self.bindings.derivatives, first as usize, by_first);
             if at == most {
-                if self.finish::<FUSED>(0, &totals) {
+                if self.finish::<FUSED>(0, &mut totals) {
                     self.bindings.left_out.push((since as u32, at as u32));
                 }
-                totals = [Total::ZERO; W];
                 since = at;
             }
         }
@@ -236,13 +245,13 @@ impl<T: Real, O: Operator<T, N>, const N: usize, const W: usize> OverRows<'_, T,
             for class in (0..self.bindings.values.len()).step_by(W) {
                 let x = part::<T, W>(self.bindings.numbers, first as usize + class);
                 let mut by_first = [T::ZERO; W];
-                let mut totals = [Total::ZERO; W];
+                let mut totals = Totals::ZERO;
                 for binding in from..to {
                     let by = self.binding::<FUSED>(binding, class, &x, &mut totals);
                     by_first.iter_mut().zip(by).for_each(|(a, b)| *a += b);
                 }
                 add(self.bindings.derivatives, first as usize + class, by_first);
-                low |= self.finish::<FUSED>(class, &totals);
+                low |= self.finish::<FUSED>(class, &mut totals);
             }
             if low {
                 self.bindings.left_out.push((from as u32, to as u32));
@@ -381,20 +390,9 @@ impl<T: Real, O: Operator<T, N>, const N: usize> Task for OverPlaces<'_, T, O, N
             left_out,
             ..
         } = bindings;
-        let mut totals = [Total::ZERO; GATHERED];
+        let mut totals = Totals::<T, GATHERED>::ZERO;
         // From which binding on they are about, and how many factors their products have.
         let (mut since, mut factors) = (0, 0);
-        let mut finish = |totals: &mut [Total<T>; GATHERED], since: usize, to: usize| {
-            let mut low = false;
-            for (value, total) in values.iter_mut().zip(&mut *totals) {
-                *value += operator.finish::<FUSED>(*total);
-                low |= total.least < operator.lowest();
-            }
-            if low {
-                left_out.push((since as u32, to as u32));
-            }
-            *totals = [Total::ZERO; GATHERED];
-        };
         let mut from = 0;
         for (run, &to) in runs.iter().enumerate() {
             let to = to as usize;
@@ -407,7 +405,9 @@ impl<T: Real, O: Operator<T, N>, const N: usize> Task for OverPlaces<'_, T, O, N
             };
             for here in (from..to).step_by(GATHERED) {
                 if factors == MOST_FACTORS {
-                    finish(&mut totals, since, here);
+                    if finish::<T, O, N, FUSED, GATHERED>(operator, &mut totals, values) {
+                        left_out.push((since as u32, here as u32));
+                    }
                     (since, factors) = (here, 0);
                 }
                 factors += 1;
@@ -417,20 +417,20 @@ impl<T: Real, O: Operator<T, N>, const N: usize> Task for OverPlaces<'_, T, O, N
                     x[k] = at[k].read(numbers, here - from, some);
                 }
                 let mut by = [[T::ZERO; GATHERED]; N];
-                let mut element = |i: usize| {
+                let before = totals;
+                for i in 0..GATHERED {
                     let mut all = [T::ZERO; N];
                     for k in 0..N {
                         all[k] = x[k][i];
                     }
-                    let slopes = operator.of::<FUSED>(all, &mut totals[i]);
+                    let slopes = operator.of::<FUSED, GATHERED>(all, i, &mut totals);
                     for k in 0..N {
                         by[k][i] = slopes[k];
                     }
-                };
-                if some == GATHERED {
-                    (0..GATHERED).for_each(&mut element);
-                } else {
-                    (0..some).for_each(&mut element);
+                }
+                if some < GATHERED {
+                    // What is beyond the run has been added up for nothing.
+                    totals.forget(some, &before);
                 }
                 for k in 0..N {
                     match at[k] {
@@ -462,8 +462,8 @@ impl<T: Real, O: Operator<T, N>, const N: usize> Task for OverPlaces<'_, T, O, N
             }
             from = to;
         }
-        if factors > 0 {
-            finish(&mut totals, since, from);
+        if factors > 0 && finish::<T, O, N, FUSED, GATHERED>(operator, &mut totals, values) {
+            left_out.push((since as u32, from as u32));
         }
     }
 }

@@ -14,14 +14,14 @@ mod kernel;
 mod operator;
 mod tables;
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::pieces::Threads;
+use super::region::Region;
 use super::run::{Lane, Partial, Run};
 use super::touched::Touched;
 use crate::operators::{Settings, State, Summand};
-use crate::plan::blocks::{BlockPlaces, Blocks};
+use crate::plan::blocks::{BlockPlaces, Blocks, Spaced};
 use crate::plan::physical::{ClauseLiteral, Form, MOST_LITERALS, SlotSource, SmallClause};
 use crate::vector::{Power, Real, run_task};
 
@@ -59,9 +59,9 @@ pub(super) struct Sums<T> {
     by_number: Vec<T>,
     /// The places that may differ from 0, by the clause's literals; if several share a table, at the first of them.
     /// Places that a lane does not reach need not be cleared or added up.
-    touched: [Range<usize>; MOST_LITERALS],
-    /// The derivatives by the literals themselves, for bindings that were computed in log space; empty
-    /// without such bindings.
+    touched: [Region; MOST_LITERALS],
+    /// The derivatives by the literals themselves, for bindings that were computed in log space; empty without such
+    /// bindings.
     by_literal: Vec<T>,
 }
 
@@ -70,7 +70,9 @@ impl<T: Real> Sums<T> {
     fn clear(&mut self, numbers: usize) {
         self.by_literal.clear();
         for touched in &mut self.touched {
-            self.by_number[std::mem::take(touched)].fill(T::ZERO);
+            for range in std::mem::take(touched).ranges() {
+                self.by_number[range].fill(T::ZERO);
+            }
         }
         if numbers > self.by_number.capacity() {
             // Zeros from the system take no memory before they are touched.
@@ -84,13 +86,19 @@ impl<T: Real> Sums<T> {
     /// rows.
     fn touch(&mut self, literal: usize, (least, most): (u32, u32), entry: &Entry) {
         if least <= most {
-            let touched = &mut self.touched[literal];
             let end = (most as usize + entry.stride).min(entry.range().end);
-            let start = least as usize;
-            *touched = match touched.start >= touched.end {
-                true => start..end,
-                false => touched.start.min(start)..touched.end.max(end),
-            };
+            self.touched[literal].join(Region::range(least as usize..end));
+        }
+    }
+
+    /// The same for runs of places.
+    fn touch_runs(&mut self, literal: usize, spaced: Spaced, entry: &Entry) {
+        let mut from = 0;
+        for (&start, &end) in spaced.starts.iter().zip(spaced.ends) {
+            let (start, stride) = (entry.base + start as usize, spaced.stride as usize);
+            let run = Region::spaced(start, stride, (end - from) as usize);
+            self.touched[literal].join(run);
+            from = end;
         }
     }
 }
@@ -281,8 +289,8 @@ impl<T: Real> Run<'_, '_, T> {
                         entry.places(places, listed)
                     }
                     BlockPlaces::Spaced(spaced) if entry.is_dense() => {
-                        let (least, most) = spaced.bounds();
-                        (entry.base as u32 + least, entry.base as u32 + most)
+                        sums.touch_runs(fused.first_with(table), spaced, entry);
+                        continue;
                     }
                     BlockPlaces::Spaced(spaced) => {
                         listed.clear();
@@ -578,18 +586,11 @@ pub(super) fn finish<'s, T: Real>(
         };
         threads.each(rows, |piece| {
             let range = piece.from..piece.from + piece.rows.len();
-            for (lane, sums) in lanes.clone().enumerate() {
-                let touched = &sums.touched[k];
-                let start = touched.start.clamp(range.start, range.end);
-                let end = touched.end.clamp(start, range.end);
-                let (before, after) = (start - range.start, end - range.start);
-                let (rows, sums) = (&mut *piece.rows, &sums.by_number[start..end]);
-                if lane == 0 {
-                    rows[..before].fill(T::ZERO);
-                    rows[before..after].copy_from_slice(sums);
-                    rows[after..].fill(T::ZERO);
-                } else {
-                    let pairs = rows[before..after].iter_mut().zip(sums);
+            piece.rows.fill(T::ZERO);
+            for sums in lanes.clone() {
+                for own in sums.touched[k].within(range.clone()) {
+                    let rows = &mut piece.rows[own.start - range.start..own.end - range.start];
+                    let pairs = rows.iter_mut().zip(&sums.by_number[own]);
                     pairs.for_each(|(a, &b)| *a += b);
                 }
             }

@@ -4,9 +4,7 @@ mod clause;
 mod complete;
 
 use super::physical::*;
-use super::program::{
-    self, Component, Map, MapValues, NodeKind, Program, RequestPlan, SlotAdd,
-};
+use super::program::{self, Component, Map, MapValues, NodeKind, Program, RequestPlan, SlotAdd};
 use crate::recursion::deep;
 use crate::semantics::Semantics;
 
@@ -334,8 +332,9 @@ fn find_places_of_literals(physical: &mut Physical) {
         let looked_up = level.resolves.iter().map(|r| SlotSource::Array(r.array));
         looked_up.for_each(|array| read(at, array));
     }
+    // Connectives and quantifiers have no places.
     for node in &physical.nodes {
-        if !matches!(node.kind, NodeKind::Literal { .. } | NodeKind::Use { .. }) {
+        if matches!(node.kind, NodeKind::Elimination(_)) {
             read(node.level, node.place);
         }
     }

@@ -6,6 +6,7 @@
 //! variables.
 
 mod contract;
+mod group;
 mod key;
 
 use std::sync::Arc;
@@ -152,7 +153,8 @@ pub(super) fn apply<'a>(problem: Problem<'a>, shared: &mut Shared, axioms: &mut 
             roots.extend(found);
         }
     }
-    for (at, root) in roots.into_iter().enumerate() {
+    for (at, mut root) in roots.into_iter().enumerate() {
+        group::flatten(problem.semantics, &mut root.normal);
         match root.stratum {
             None => axioms[at].normal = root.normal,
             Some(stratum) => {
@@ -212,7 +214,8 @@ impl<'a> Share<'a, '_> {
         own || deep(|| normal.children().any(|c| self.reads_batches(c)))
     }
 
-    /// Splits each `exists` over several variables whose parts read few of them.
+    /// Splits each `exists` over several variables whose parts read few of them, and conjunctions of which some members
+    /// do.
     fn nest(&mut self, root: &mut Root<'a>) {
         if !self.can_share(root) {
             return;
@@ -436,6 +439,9 @@ impl<'w, 'a, 's> Walk<'w, 'a, 's> {
             contract::nested(self.scope, self.share.problem.semantics, &outside, normal)
         {
             *normal = nested;
+        }
+        if let Some(grouped) = group::grouped(self.scope, self.share.problem.semantics, normal) {
+            *normal = grouped;
         }
         let shell = Normal::new(shell(&normal.kind), normal.span);
         self.inside(&shell, |this| {
