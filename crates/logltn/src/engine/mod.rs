@@ -844,7 +844,8 @@ impl<T: Precision> Engine<T> {
                 for lane in rest.iter() {
                     let more = &lane.lane.by_literal[i][sign];
                     let (region, more) = (more.region(), more.values());
-                    let hull = region.hull();
+                    let mut hull = region.hull();
+                    hull.end = hull.end.min(more.len());
                     let places = Places {
                         at: hull.start,
                         of: sum.part_mut(hull),

@@ -16,7 +16,7 @@ pub(super) struct Touched<T> {
 impl<T: Real> Touched<T> {
     /// A table of zeros of this length.
     pub fn clear(&mut self, length: usize) {
-        for range in std::mem::take(&mut self.region).ranges() {
+        for range in std::mem::take(&mut self.region).within(0..self.values.len()) {
             self.values[range].fill(T::ZERO);
         }
         if length > self.values.capacity() {

@@ -70,7 +70,7 @@ impl<T: Real> Sums<T> {
     fn clear(&mut self, numbers: usize) {
         self.by_literal.clear();
         for touched in &mut self.touched {
-            for range in std::mem::take(touched).ranges() {
+            for range in std::mem::take(touched).within(0..self.by_number.len()) {
                 self.by_number[range].fill(T::ZERO);
             }
         }
@@ -102,6 +102,9 @@ impl<T: Real> Sums<T> {
         }
     }
 }
+
+/// With longer rows, the `exists` is as quick node by node, without tables.
+const MOST_CLASSES: usize = 64;
 
 /// The fewest bindings for each number of the tables that make the tables worthwhile.
 const WORTH: u64 = 2;
@@ -176,9 +179,10 @@ impl SmallClause {
                 numbers += lengths(literal.request) as u64;
             }
         }
-        // With a row for each binding, the table costs one more pass and saves several.
+        // With a row for each binding, the table costs one more pass and saves several if the row is short.
         if let Form::ExistsClass { .. } = self.form {
-            return bindings.saturating_mul(self.members as u64) >= numbers;
+            return self.members <= MOST_CLASSES
+                && bindings.saturating_mul(self.members as u64) >= numbers;
         }
         bindings.saturating_mul(self.classes as u64) >= WORTH * numbers
     }

@@ -49,23 +49,22 @@ pub(super) fn grouped(scope: Scope, semantics: &Semantics, normal: &Normal) -> O
     Some(Normal::connective(true, members, normal.span))
 }
 
-/// What is still a conjunction in a conjunction becomes part of it.
+/// A conjunction in a conjunction, or a disjunction in a disjunction, becomes part of it, where that is the same.
 pub(super) fn flatten(semantics: &Semantics, normal: &mut Normal) {
     deep(|| normal.children_mut().for_each(|c| flatten(semantics, c)));
-    if summands(semantics, normal).is_none() {
-        return;
-    }
-    if let Kind::And(members) = &mut normal.kind {
-        let all = std::mem::take(members);
-        for member in all {
-            match (summands(semantics, &member).is_some(), member.kind) {
-                (true, Kind::And(inner)) => members.extend(inner),
-                (_, kind) => members.push(Normal {
-                    kind,
-                    span: member.span,
-                    equivalence: member.equivalence,
-                    groundings: member.groundings,
-                }),
+    let joins = |normal: &Normal| match normal.kind {
+        _ if normal.equivalence || normal.groundings.is_some() => None,
+        Kind::And(_) => semantics.and.laws().adds.then_some(true),
+        Kind::Or(_) => semantics.or.laws().associative.then_some(false),
+        _ => None,
+    };
+    let Some(own) = joins(normal) else { return };
+    if let Kind::And(members) | Kind::Or(members) = &mut normal.kind {
+        for member in std::mem::take(members) {
+            let same = joins(&member) == Some(own);
+            match member.kind {
+                Kind::And(inner) | Kind::Or(inner) if same => members.extend(inner),
+                kind => members.push(Normal { kind, ..member }),
             }
         }
     }
@@ -75,9 +74,7 @@ pub(super) fn flatten(semantics: &Semantics, normal: &mut Normal) {
 fn summands<'n>(semantics: &Semantics, normal: &'n Normal) -> Option<&'n [Normal]> {
     match &normal.kind {
         Kind::And(members)
-            if semantics.and.laws().adds
-                && !normal.equivalence
-                && normal.groundings.is_none() =>
+            if semantics.and.laws().adds && !normal.equivalence && normal.groundings.is_none() =>
         {
             Some(members)
         }
