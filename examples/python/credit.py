@@ -1,4 +1,4 @@
-"""Credit with rules: more income never harms, and two people who differ in their sex only are treated alike.
+"""Credit with rules: more income never harms, and two people who differ only in sex are treated alike.
 
     python examples/python/credit.py
 
@@ -34,7 +34,7 @@ RULES = """
 
 
 def people(count: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
-    """Rows, and who was given credit."""
+    """Rows, and which of them were given credit."""
     random = np.random.default_rng(seed)
     rows = pd.DataFrame(
         {
@@ -55,7 +55,7 @@ def chances(model: object, rows: pd.DataFrame) -> np.ndarray:
 
 
 def judged(name: str, model: object, rows: pd.DataFrame, right: np.ndarray) -> dict[str, float]:
-    """How often it is right, how often more income harms, and how much the sex of a person counts."""
+    """The accuracy, how often more income harms, and how much a person's sex counts."""
     own = chances(model, rows)
     richer = chances(model, rows.assign(income=rows.income * 1.2))
     found = {

@@ -1,4 +1,4 @@
-"""Digits from sums, by many processes: each has some of the pictures, and all learn what one would with all of them.
+"""Digits from sums, by many processes: each has some of the pictures, and together they learn what one would with all pictures.
 
     torchrun --standalone --nproc-per-node 2 examples/python/distributed.py
 
@@ -49,11 +49,11 @@ def main() -> float:
     for epoch in range(arguments.epochs):
         shuffled = pairs[torch.randperm(len(pairs))]
         for batch in shuffled.split(arguments.batch):
-            own = batch[rank::size]  # the last batch may leave some process without any
+            own = batch[rank::size]  # the last batch may leave some processes without rows
             images, n = pictures[own].to(device), digits[own].sum(1)
             logits = net(images.flatten(0, 1))
             i = torch.arange(2 * len(n))
-            # Of all sums of the batch, on every rank.
+            # The loss of all sums of the batch, on every rank.
             loss = kb.loss(
                 digit=logits, alpha=1.0 + 3.0 * epoch / arguments.epochs,
                 sorts={"Image": len(i)}, tables={"sums": {"x": i[0::2], "y": i[1::2], "n": n}},

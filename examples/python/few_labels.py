@@ -1,4 +1,4 @@
-"""Few labels, many links: what docs/semi-supervised.md measures, as projects that `logltn train` trains.
+"""Few labels, many links: the measurements of docs/semi-supervised.md, as projects that `logltn train` trains.
 
     python examples/python/few_labels.py moons
     python examples/python/few_labels.py mnist --data data/mnist
@@ -64,7 +64,7 @@ metrics = [{{ metric = "accuracy", predicate = "class", rows = "test.csv" }}]
 
 @dataclass
 class Task:
-    """Things with features, the class of each, which of them are labelled and tested, and which are linked."""
+    """Things with features and classes: which of them are labelled, which are for testing, and which are linked."""
 
     features: np.ndarray
     classes: np.ndarray
@@ -142,7 +142,7 @@ def write(task: Task, theory: str, folder: Path, seed: int) -> None:
         text = text.replace("table linked(x: Thing, y: Thing)\n", "")
     text += {"labels": "", "obvious": AGREE, "recipe": AGREE + EVERY, "own": AGREE_BY_CLASS}[theory]
     (folder / "theory.ltn").write_text(text)
-    # The labels first, so that what spreads along the links is something.
+    # The labels first, so that there is something to spread along the links.
     phases = 'phases = [{ steps = 50, axioms = ["labels"] }, { steps = 150 }]'
     own = theory == "own"
     manifest = MANIFEST.format(

@@ -23,8 +23,8 @@ THEORY = """
     sort Entity
     sort Relation
     table train(h: Entity, r: Relation, t: Entity)
-    predicate linked(Entity, Relation, Entity)      # who comes after the first two: a softmax
-    predicate linking(Entity, Relation, Entity)     # the same, asked from the other end
+    predicate linked(Entity, Relation, Entity)      # a softmax over the tails of a head and a relation
+    predicate linking(Entity, Relation, Entity)     # the same over the heads
     axiom facts (weight 5):     forall (h, r, t) in train. linked(h, r, t)
     axiom backwards (weight 5): forall (h, r, t) in train. linking(t, r, h)
 """
@@ -41,7 +41,7 @@ Triple = tuple[str, str, str]
 
 
 def families(count: int = 12) -> tuple[list[Triple], list[Triple]]:
-    """Grandparents with two children and four grandchildren each: what is told, and what is not."""
+    """Grandparents with two children and four grandchildren each: training facts and test facts."""
     told, derived = [], []
     for i in range(count):
         old, children = f"old{i}", [f"mid{i}a", f"mid{i}b"]
@@ -61,7 +61,7 @@ def read(file: Path) -> list[Triple]:
 
 
 class ComplEx(nn.Module):
-    """Scores of all entities after each entity and relation; those backwards have relations of their own."""
+    """Scores of all entities for each entity and relation; the reverse direction has separate relations."""
 
     def __init__(self, entities: int, relations: int, rank: int = 32) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class ComplEx(nn.Module):
 
 
 def mean_reciprocal_rank(scores: tuple[torch.Tensor, torch.Tensor], test: torch.Tensor, known: torch.Tensor) -> float:
-    """Of both ends, other facts left out, equal scores at the mean of their ranks."""
+    """Filtered ranks for both ends; equal scores share the mean of their ranks."""
     total = 0.0
     for scores_of, (a, b) in zip(scores, ((0, 2), (2, 0))):
         facts = torch.zeros_like(scores_of, dtype=torch.bool)

@@ -1,4 +1,4 @@
-"""Digits from nothing but sums: two pictures and what they add up to, and no label of a digit at all.
+"""Digits from sums alone: two pictures and their sum, without a single labelled digit.
 
     python examples/python/mnist_add.py
 

@@ -23,7 +23,7 @@ THEORY = """
     table labelled(x: Box, t: Type)        # boxes whose type is known
     table parts(x: Box, y: Box)            # x is part of y
     table others(x: Box, y: Box)           # x is not part of y
-    table pairs(x: Box, y: Box)            # two boxes of a picture, of which nothing is known
+    table pairs(x: Box, y: Box)            # two boxes of a picture, without labels
     predicate type(Box, Type)
     predicate part_of(Box, Box)
 
@@ -43,13 +43,13 @@ TYPES = ["car", "wheel", "door", "cat", "tail", "ear"]
 ONTOLOGY = {"whole": ["car", "car", "cat", "cat"], "part": ["wheel", "door", "tail", "ear"]}
 PICTURES, BOXES, SIDE, BATCH = 240, 6, 32, 8
 STEPS = int(os.environ.get("LOGLTN_STEPS", 300))
-LABELLED, HELD_OUT = 4, 80  # pictures whose boxes have labels, and pictures that nobody sees before the end
+LABELLED, HELD_OUT = 4, 80  # pictures whose boxes have labels, and pictures for the final test
 
 
 def drawn() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Pictures of a car and a cat with two parts each: ``[n, 3, 32, 32]``, boxes ``[n, 6, 4]`` (left, top, right, bottom), types, wholes.
 
-    A wheel looks much like a tail and a door like an ear; what tells them apart is what they are part of."""
+    A wheel looks much like a tail and a door like an ear; they differ in what they are part of."""
     looks = torch.tensor([[1.0, 0.2, 0.2], [0.1, 0.8, 0.1], [0.1, 0.1, 0.9], [0.7, 0.6, 0.1], [0.1, 0.8, 0.2], [0.1, 0.2, 0.9]])
     pictures = 0.8 * torch.randn(PICTURES, 3, SIDE, SIDE)
     boxes = torch.zeros(PICTURES, BOXES, 4)
@@ -68,7 +68,7 @@ def drawn() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
 
 
 class Heads(nn.Module):
-    """A backbone that looks at a picture once, and heads for boxes and for pairs of them."""
+    """A backbone that runs once for a picture, and heads for boxes and for pairs of boxes."""
 
     def __init__(self) -> None:
         super().__init__()

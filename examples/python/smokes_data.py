@@ -31,7 +31,7 @@ THEORY = """
     axiom harmful:     forall x: Person. smokes(x) -> cancer(x)
     axiom harmless:    forall x: Person. not smokes(x) -> not cancer(x)
 
-    # Questions: of weight 0, so that their truth is watched and nothing is learnt from them.
+    # Questions: with weight 0 their truth is computed and nothing is learnt from them.
     axiom only_smokers (weight 0): forall x: Person. cancer(x) -> smokes(x)
     axiom ill_friends (weight 0):  forall x, y: Person. cancer(x) or cancer(y) -> friend(x, y)
 """
@@ -41,7 +41,7 @@ SMOKERS, ILL = "aefgjn", "ae"
 
 
 def tables() -> dict[str, dict[str, list[int]]]:
-    """What is known. Whoever is of one group knows all others of it; who has cancer is known of the first group only."""
+    """The known facts. People know everybody in their group; who has cancer is known for the first group only."""
     groups = PEOPLE[:8], PEOPLE[8:]
     within = [x + y for group in groups for x in group for y in group if x < y]
     pairs = {"friends": FRIENDS, "strangers": [pair for pair in within if pair not in FRIENDS]}
@@ -70,7 +70,7 @@ def modules() -> nn.ModuleDict:
 
 
 def knowledge_base(modules: nn.ModuleDict) -> logltn.torch.KnowledgeBase:
-    """Runs each network once, on just the people and pairs that axioms ask for."""
+    """Runs each network once, on the people and pairs that axioms need."""
     strict = ["irreflexive", "symmetric", "only_smokers", "ill_friends"]  # the worst exception counts
     return logltn.torch.KnowledgeBase(
         THEORY,

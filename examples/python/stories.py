@@ -1,4 +1,4 @@
-"""Who is what to whom, from the text of a story: a small network reads sentences, and the rules of kinship are learnt at the same time.
+"""Kinship from the text of a story: a small network reads sentences, and the rules of kinship are learnt at the same time.
 
     python examples/python/stories.py                                   # made-up stories
     python examples/python/stories.py --data clutrr/089907f8            # CLUTRR: 1.2,1.3_train.csv.gz, 1.4_test.csv.gz, …
@@ -26,9 +26,9 @@ import logltn.torch
 
 THEORY = """
     sort Story
-    sort Place = 0..{length}                     # the people on the way from the first to the second
+    sort Place = 0..{length}                     # the people on the path from the first to the second
     sort Kin = {{{words}}}
-    predicate reads(Story, Place, Kin)           # what the sentence says that leads from this person to the next
+    predicate reads(Story, Place, Kin)           # the relation in the sentence from this person to the next
     predicate rule(Kin, Kin, Kin)                # rule(father, sister, aunt): the sister of my father is my aunt
     predicate answer(Story, Kin)
     define kin(s: Story, i, j: Place, r: Kin):
@@ -41,12 +41,12 @@ STEPS = int(os.environ.get("LOGLTN_STEPS", 1500))
 BATCH, TOKENS, LONGEST = 64, 48, 10
 NAME = re.compile(r"\[([^\]]+)\]")
 
-# A story: the sentence of each step with its two people, the answer, how many steps CLUTRR says it has, and what the steps mean if that is told.
+# A story: the sentence of each step with its two people, the answer, the number of steps given by CLUTRR, and the relations of the steps if they are given.
 Story = collections.namedtuple("Story", "sentences answer steps labels")
 
 
 def way(text: str, first: str, last: str) -> list[tuple[str, str, str]]:
-    """The shortest way from the first to the last over sentences that name two people, else over two sentences in a row."""
+    """The shortest path from the first person to the last over sentences that name two people, else over two sentences in a row."""
     sentences = [part for part in re.split(r"(?<=[.!?])\s+", text) if part]
     for pieces in (sentences, [" ".join(pair) for pair in zip(sentences, sentences[1:])], [text]):
         come, queue = {first: None}, [first]
@@ -75,13 +75,13 @@ def read(path: Path) -> list[Story]:
             first, last = ast.literal_eval(row["query"])
             told = ast.literal_eval(row["edge_types"])
             sentences = way(row["story"], first, last)
-            # The way has the steps of the story only where it is as long.
+            # The path has the story's steps only if it has the same length.
             labels = told if len(sentences) == len(told) else None
             stories.append(Story(sentences, row["target"], len(told), labels))
     return stories
 
 
-# What stories are made up from: a word can be said in two steps.
+# The rules for made-up stories: a relation can be replaced by two steps.
 RULES = """father brother uncle, father sister aunt, mother brother uncle, mother sister aunt, father father grandfather, mother father grandfather,
 father mother grandmother, mother mother grandmother, son brother son, son sister daughter, daughter brother son, daughter sister daughter,
 brother father father, brother mother mother, sister father father, sister mother mother, brother brother brother, brother sister sister,

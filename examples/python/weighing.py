@@ -29,7 +29,7 @@ STEPS = int(os.environ.get("LOGLTN_STEPS", 300))
 
 
 def made_up() -> tuple[torch.Tensor, torch.Tensor, dict[str, dict[str, torch.Tensor]]]:
-    """Three spirals; 30 labels by Ann, which are right, and 120 by Bob, of which every second is drawn by lot."""
+    """Three spirals; 30 labels by Ann, which are right, and 120 by Bob, every second of which is random."""
     turn, arm = torch.rand(600), torch.arange(600) % 3
     angle = 4 * turn + 2.094 * arm
     points = (0.2 + turn)[:, None] * torch.stack([angle.cos(), angle.sin()], 1) + 0.02 * torch.randn(600, 2)
@@ -56,7 +56,7 @@ def main() -> float:
                 loss = kb.loss(of=logits, alpha=2.0)
             else:
                 truth = kb.axioms(of=logits, alpha=2.0)
-                # In log space truths are logarithms: 0 is true, and what is missing to 0 is the error.
+                # In log space truths are logarithms: 0 is true, and the distance from 0 is the error.
                 loss = -min(1.0, step / 100) * truth["alike"]
                 for source in ("ann", "bob"):
                     loss = loss - torch.exp(-doubt[source]) * truth[source] + doubt[source]

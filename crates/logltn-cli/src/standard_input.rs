@@ -11,8 +11,9 @@ pub fn is_it(path: &Path) -> bool {
     [Path::new("-"), Path::new("/dev/stdin")].contains(&path)
 }
 
-/// Reads standard input into a file, whose name says its format, and puts that in the place of the path: readers may want to
-/// see it twice. The format is the one given, or what the bytes look like. The folder goes with what is returned.
+/// Reads standard input into a temporary file, whose extension is its format, and replaces the path by it, since
+/// readers may read it twice. The format is the given one, or is recognised from the bytes. The folder is removed with
+/// the returned value.
 ///
 /// # Errors
 /// If it would be read twice, or cannot be read.

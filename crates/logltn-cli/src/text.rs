@@ -157,7 +157,7 @@ fn sentence_within(text: &str, most: usize) -> String {
     out + "\n"
 }
 
-/// How many characters a line has: as `COLUMNS` says, or else that of the terminal that standard output goes to, if it does.
+/// The number of characters in a line: that of `COLUMNS`, or else of the terminal that standard output goes to, if any.
 fn terminal_width() -> Option<usize> {
     let said = std::env::var("COLUMNS").ok();
     let said = said.and_then(|columns| columns.parse().ok());
@@ -183,8 +183,8 @@ fn of_terminal() -> Option<usize> {
 /// No word is made shorter than this.
 const SHORTEST: usize = 12;
 
-/// The same within a width: words are cut, the longest first; numbers never are. Columns that do not fit stand below, each
-/// time beside the first.
+/// The same within a width: words are cut, the longest first; numbers never are. Columns that do not fit go below, each
+/// time with the first one repeated.
 fn table_within(align: &[Align], rows: &[Vec<String>], most: Option<usize>) -> String {
     let mut widths = vec![0; align.len()];
     for row in rows {

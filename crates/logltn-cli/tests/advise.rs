@@ -146,10 +146,10 @@ fn columns_that_moved_a_linear_network() {
         }
     }
     let text = folder.ok(&["explain", "m.toml", "--run", "run", "--axiom", "labels"]);
-    text.says("class says ");
+    text.says("class gives ");
     text.says(": place ");
-    text.says("moved by ");
-    // Without a run there are not networks, and of individuals without columns there is nothing to say.
+    text.says("largest effects: ");
+    // Without a run there are no networks, and individuals without columns have no effects to show.
     let other = folder.json(&[
         "explain", "m.toml", "--run", "run", "--axiom", "agree", "--top", "1",
     ]);

@@ -122,12 +122,7 @@ fn links_lead_somewhere() {
 #[test]
 fn pages_are_short() {
     let pages = pages();
-    let summary = &pages["SUMMARY.md"];
-    let reference = (summary
-        .split("\n# ")
-        .find(|part| part.starts_with("Reference")))
-    .map(links)
-    .expect("a part `# Reference`");
+    let reference = part("Reference");
     // Bars of tables and dashes are not words.
     let is_word = |word: &&str| word.contains(char::is_alphanumeric);
     let words = |text: &str| text.split_whitespace().filter(is_word).count();
@@ -145,6 +140,71 @@ fn pages_are_short() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The pages of a part of the summary.
+fn part(title: &str) -> Vec<String> {
+    let summary = &pages()["SUMMARY.md"];
+    let parts = summary.split("\n# ").find(|part| part.starts_with(title));
+    links(parts.expect("the part"))
+}
+
+/// The first paragraph of a page says what the reader gets, before any heading, list, table, picture or code.
+#[test]
+fn pages_begin_with_a_sentence() {
+    for (name, text) in pages() {
+        // A page that a test writes has a comment above its title.
+        let after_comment = |rest: &str| Some(rest.split_once("-->\n")?.1.to_string());
+        let page = (text.strip_prefix("<!--").and_then(after_comment)).unwrap_or(text);
+        let mut lines = page.lines().filter(|line| !line.is_empty());
+        let (title, first) = (lines.next().expect("a title"), lines.next());
+        let is_prose =
+            |line: &str| line.starts_with(|c: char| c.is_alphabetic() || "`*[".contains(c));
+        let begins = title.starts_with("# ") && first.is_some_and(is_prose);
+        assert!(begins || name == "SUMMARY.md", "{name}: {first:?}");
+    }
+}
+
+/// Figures come with the day on which they were measured, and the command that makes them.
+#[test]
+fn evidence_has_its_date_and_its_command() {
+    let month = |word: &str| {
+        [
+            "January", "February", "March", "April", "May", "June", "July", "August",
+        ]
+        .into_iter()
+        .chain(["September", "October", "November", "December"])
+        .any(|month| month == word)
+    };
+    let pages = pages();
+    for name in part("Evidence") {
+        let text = &pages[&name];
+        let words: Vec<&str> = (text.split(|c: char| !c.is_alphanumeric()))
+            .filter(|word| !word.is_empty())
+            .collect();
+        let number = |word: &str, digits| word.len() <= digits && word.parse::<u32>().is_ok();
+        let dated = (words.windows(3)).any(|w| number(w[0], 2) && month(w[1]) && number(w[2], 4));
+        assert!(dated, "docs/{name} says nowhere when it was measured");
+        let starts = ["```sh\n", "`logltn ", "`bench/", "`python bench/"];
+        assert!(
+            starts.iter().any(|s| text.contains(s)),
+            "docs/{name} names no command"
+        );
+    }
+}
+
+/// The site has a search, and a light and a dark theme.
+#[test]
+fn the_site_has_search_and_two_themes() {
+    let book = fs::read_to_string(root().join("book.toml")).expect("book.toml");
+    for line in [
+        "[output.html.search]",
+        "default-theme = \"light\"",
+        "preferred-dark-theme = \"navy\"",
+        "ltn.js",
+    ] {
+        assert!(book.contains(line), "{line}");
+    }
+}
+
 /// `docs/commands.md` is what `logltn help commands` prints; `LOGLTN_WRITE=1` writes it anew.
 #[test]
 fn the_page_of_commands_is_that_of_the_help() {
@@ -157,6 +217,33 @@ fn the_page_of_commands_is_that_of_the_help() {
         fs::read_to_string(&path).unwrap_or_default() == printed,
         "docs/commands.md is out of date: LOGLTN_WRITE=1 cargo test -p logltn-cli --test all book:: writes it"
     );
+}
+
+/// Completions for every shell, and the manual, have every command of that page.
+#[test]
+fn completions_and_manual_have_every_command() {
+    let folder = Folder::new(&[]);
+    let printed = crate::common::run_in(root(), &["help", "commands"]).stdout;
+    let commands: Vec<&str> = (printed.lines())
+        .filter_map(|line| line.trim_start_matches('#').strip_prefix(" logltn "))
+        .collect();
+    assert!(commands.len() > 25, "{commands:?}");
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = folder.ok(&["completions", shell]).stdout;
+        for command in commands.iter().flat_map(|command| command.split(' ')) {
+            assert!(script.contains(command), "{shell}: {command}");
+        }
+        assert!(script.contains("p-forall"), "{shell}");
+    }
+    folder.ok(&["man", "pages"]);
+    for command in commands {
+        let page = format!("pages/logltn-{}.1", command.replace(' ', "-"));
+        let text = fs::read_to_string(folder.path().join(&page)).expect("a page");
+        assert!(
+            text.contains(".SH NAME") && text.contains(".SH OPTIONS"),
+            "{page}"
+        );
+    }
 }
 
 /// The command lines of the pages: those in `sh` and `console` blocks that begin with `logltn`, with what continues them.

@@ -323,6 +323,18 @@ fn hover_completion_and_definitions() {
 }
 
 #[test]
+fn hover_over_an_operator_of_the_manifest() {
+    let mut editor = Editor::new();
+    let semantics = "semantics = { base = \"logltn\", or = \"max\" }\n";
+    (editor.folder).write("m.toml", format!("{semantics}{MANIFEST}").as_bytes());
+    editor.open("m.toml");
+    let shown = editor.hover("m.toml", "or = \"m|ax");
+    assert!(shown.contains("`max` of both: the greatest"), "{shown}");
+    assert_eq!(editor.hover("m.toml", "base = \"log|ltn"), "");
+    editor.end();
+}
+
+#[test]
 fn rename_and_format() {
     let mut editor = Editor::new();
     editor.open("t.ltn");

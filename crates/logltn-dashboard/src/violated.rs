@@ -48,7 +48,7 @@ fn culprits(
         Space::Truth | Space::Mixed => truth,
     };
     let witness = |Witness { formula, truest }: &Witness| match truest {
-        Some((binding, _)) => format!("at best {}: {formula}", binding_text(binding)),
+        Some((binding, _)) => format!("witness {}: {formula}", binding_text(binding)),
         None => format!("nothing to choose from: {formula}"),
     };
     Culprits {

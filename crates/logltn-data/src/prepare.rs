@@ -78,7 +78,7 @@ fn is_missing_number(cell: &str) -> bool {
 }
 
 /// The first cell that is not a number, or not a date, in a column where nearly all others are: perhaps a word for
-/// missing values, or a typo. `None` if all cells are of one kind.
+/// missing values, or a typo. `None` if all cells are of one kind, or if more than a fifth are odd.
 ///
 /// ```
 /// use logltn_data::{CsvFile, odd_among_numbers};
@@ -560,7 +560,8 @@ fn says_nothing(file: &CsvFile, column: usize) -> Diagnostic {
     ))
 }
 
-/// Handles numbers of any size. Constant columns are not scaled, since their deviation is 0.
+/// The mean, and the number to divide by: the deviation, or the largest size if the column is constant. Numbers may
+/// have any size.
 fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
     let largest = values.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
     if largest == 0.0 {

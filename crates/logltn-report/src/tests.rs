@@ -287,7 +287,7 @@ fn violations_come_with_their_pictures() {
                 png,
             }],
             literals: vec![("digit(7, 5)".into(), 0.1, 0.9)],
-            witnesses: vec!["at best d = 5: exists d: Digit. digit(x, d)".into()],
+            witnesses: vec!["witness d = 5: exists d: Digit. digit(x, d)".into()],
         }],
     }]);
     let data = data(&report.html());

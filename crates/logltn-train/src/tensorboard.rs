@@ -1,4 +1,4 @@
-//! TensorBoard event files, for callers that look at their runs there.
+//! TensorBoard event files.
 //!
 //! An event file is a sequence of frames: a length, its checksum, an event in protocol buffer encoding, its checksum. Only
 //! scalars are written, so the few fields needed are encoded by hand.
@@ -102,7 +102,7 @@ fn explain(path: &Path, error: &io::Error) -> Diagnostic {
     )
 }
 
-/// The file, cut after the last whole event of a step up to `after`. Every file begins with an event that says its
+/// The file, cut after the last whole event of a step up to `after`. Every file begins with an event that holds its
 /// version.
 fn open_after(path: &Path, after: Option<u64>) -> io::Result<File> {
     let mut file = OpenOptions::new()
@@ -130,7 +130,7 @@ fn open_after(path: &Path, after: Option<u64>) -> io::Result<File> {
     Ok(file)
 }
 
-/// What a frame has beside its event.
+/// The bytes of a frame besides its event.
 const FRAME_BYTES: u64 = 16;
 
 fn write_frame(out: &mut impl Write, event: &[u8]) -> io::Result<()> {
@@ -141,7 +141,7 @@ fn write_frame(out: &mut impl Write, event: &[u8]) -> io::Result<()> {
     out.write_all(&masked_checksum(event).to_le_bytes())
 }
 
-/// The next event; none at the end, and where a frame is damaged or cut short.
+/// The next event; `None` at the end, or if a frame is damaged or cut short.
 fn read_frame(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
     let mut head = Vec::new();
     from.take(12).read_to_end(&mut head)?;
@@ -213,7 +213,7 @@ fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// The format's checksum: CRC-32C, turned and shifted so that the checksum of data with checksums inside is no worse.
+/// The format's checksum: CRC-32C, rotated and shifted so that it also works for data that contain checksums.
 fn masked_checksum(bytes: &[u8]) -> u32 {
     crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
 }
@@ -366,7 +366,7 @@ mod tests {
             written(folder.path(), Some(10), 11..20);
             assert!(fs::read(&path).unwrap() == whole, "cut at {cut}");
         }
-        // Without a checkpoint, and from a file that is something else, it starts again.
+        // Without a checkpoint, or from a file of another kind, it starts again.
         for (content, after) in [
             (whole.as_slice(), None),
             (b"something else".as_slice(), Some(10)),

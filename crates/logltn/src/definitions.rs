@@ -1,4 +1,4 @@
-//! Definitions as formulas: which use which, which come back to themselves, and a formula with its uses written out.
+//! Definitions as formulas: which use which, which use themselves, and a formula with its uses written out.
 
 use crate::guard::{free_variables, term_variables};
 use crate::recursion::deep;
@@ -35,7 +35,7 @@ impl Theory {
         found
     }
 
-    /// The definitions that use themselves, those together that use each other.
+    /// The definitions that use themselves, grouped by mutual use.
     pub(crate) fn circles(&self) -> Vec<Vec<DefinitionId>> {
         let reach: Vec<Vec<bool>> = (self.definitions.iter())
             .map(|d| self.definitions_under(vec![&d.body.formula]))
@@ -55,8 +55,9 @@ impl Theory {
         circles
     }
 
-    /// By definition: whether the guard of an `all` or `any` looks at one of its parameters, in its own formula or in that of one that it
-    /// hands them to. The members of these are written out, so it must be known what the parameter is.
+    /// By definition: whether the guard of an `all` or `any` reads one of its parameters, in its own formula or in that
+    /// of a definition that it passes them to. The members are written out, so the value of the parameter must be
+    /// known.
     pub(crate) fn fix_parameters(&self) -> Vec<bool> {
         let mut fix = vec![false; self.definitions.len()];
         loop {
@@ -92,8 +93,7 @@ impl Theory {
         }
     }
 
-    /// An axiom with the formulas of definitions in the place of their uses. Uses of definitions that use themselves stay as
-    /// they are.
+    /// An axiom with the formulas of definitions in place of their uses. Uses of definitions that use themselves stay.
     ///
     /// ```
     /// use logltn::{Source, Theory};
@@ -109,7 +109,7 @@ impl Theory {
         self.written_out_where(axiom, &mut |definition, _| !circles.contains(&definition))
     }
 
-    /// The same for the uses that are to be.
+    /// The same for selected uses.
     pub(crate) fn written_out_where(
         &self,
         axiom: &Axiom,
@@ -138,8 +138,8 @@ impl Theory {
         deep(|| children.for_each(|child| self.write_out(child, variables, wanted)));
     }
 
-    /// What a use means: the definition's formula with the arguments in the place of the parameters. What it binds are new
-    /// variables.
+    /// The meaning of a use: the definition's formula with the arguments in place of the parameters. Its bound
+    /// variables are new.
     pub(crate) fn formula_of_use(
         &self,
         definition: DefinitionId,
@@ -166,7 +166,7 @@ impl Theory {
     }
 }
 
-/// Arguments in the place of parameters, and new variables in the place of the others.
+/// Replaces parameters by arguments, and other variables by new ones.
 struct Put<'a> {
     arguments: &'a [Term],
     first: u32,
@@ -228,7 +228,7 @@ impl Put<'_> {
         });
     }
 
-    /// Terms inside are not gone through again once they have been put.
+    /// Inserted terms are not visited again.
     fn value(&self, value: &mut Value) {
         deep(|| match &mut value.kind {
             ValueKind::Number(id) => {

@@ -1,10 +1,10 @@
 //! A theory in its standard form: `logltn fmt`.
 //!
-//! The formatter moves tokens and comments, and never touches what they say, except that symbols become words (`∀` is
-//! `forall`). So it knows nothing of the grammar but where declarations begin, and new constructs need no line here.
+//! The formatter moves tokens and comments and never changes their text, except that symbols become words (`∀` is
+//! `forall`). Of the grammar it only needs to know where declarations begin, so new constructs need no code here.
 //!
-//! Line breaks inside a declaration are the author's, as long as they stand where a line may end; lines that are too long
-//! are broken. Indentation and alignment follow from the breaks alone, which is why formatting twice changes nothing.
+//! Line breaks inside a declaration are kept where a line may end; lines that are too long are broken. Indentation and
+//! alignment follow from the breaks alone, which is why formatting twice changes nothing.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ const AXIOM: Token = Token::Keyword(Keyword::Axiom);
 /// Lines are broken beyond this many characters, comments not counted.
 const WIDTH: usize = 120;
 const INDENT: usize = 4;
-/// Formulas and comments of neighbouring lines are not aligned where this many spaces would be needed.
+/// Formulas and comments of neighbouring lines are not aligned if that needs this many spaces.
 const MOST_PADDING: usize = 20;
 
 /// The text in its standard form: one declaration after the other, spaces and indentation by rule, comments kept. It parses to
@@ -58,8 +58,8 @@ fn gap<'a>(source: &'a Source, tokens: &[(Token, Span)], at: usize) -> &'a str {
     &source.text()[start as usize..tokens[at].1.start as usize]
 }
 
-/// The comment on the line of the token before, and the lines below it: a comment, or nothing. What is left of the line that the
-/// next token is on is not a line.
+/// The comment on the line of the previous token, and the lines below it, each a comment or empty. The rest of the next
+/// token's line does not count.
 fn comments(gap: &str) -> (Option<&str>, Vec<&str>) {
     let mut lines = gap.split('\n');
     let first = lines.next().unwrap_or_default().trim();
@@ -76,7 +76,7 @@ fn comments(gap: &str) -> (Option<&str>, Vec<&str>) {
 struct Line {
     text: String,
     comment: Option<String>,
-    /// Where the formula of an axiom begins that has the line for itself: formulas of neighbours are aligned.
+    /// Where the formula of a one-line axiom begins: formulas of neighbours are aligned.
     formula: Option<usize>,
 }
 
@@ -132,7 +132,7 @@ impl Page {
         out
     }
 
-    /// No blank lines at the ends, and one at most elsewhere.
+    /// No blank lines at the ends, and at most one elsewhere.
     fn drop_blank_lines(&mut self) {
         let blank = |line: &Line| line.text.is_empty() && line.comment.is_none();
         self.lines.dedup_by(|b, a| blank(a) && blank(b));
@@ -194,15 +194,15 @@ impl Page {
 /// The tokens of one declaration.
 struct Declared<'a> {
     tokens: Vec<(Token, &'a str)>,
-    /// Of the tokens: which are preceded by a space.
+    /// Which tokens are preceded by a space.
     spaced: Vec<bool>,
-    /// How many characters stand before each token, and behind the last, if all are on one line.
+    /// How many characters are before each token, and after the last, if all are on one line.
     widths: Vec<usize>,
     /// What is before each token.
     gaps: Vec<&'a str>,
     /// See [`open_before`].
     open: Vec<usize>,
-    /// The token behind the colon of an axiom's or a definition's head.
+    /// The token after the colon of an axiom's or a definition's head.
     body: Option<usize>,
 }
 
@@ -301,14 +301,14 @@ impl<'a> Declared<'a> {
         let Some(body) = self.body.filter(|&body| at >= body) else {
             return INDENT * if closes { open } else { open.max(1) };
         };
-        // What quantifiers say, each on its line, stands a step further in.
+        // The bodies of quantifiers, each on its own line, are indented one step further.
         let below_quantifier = (breaks.range(body..at))
             .any(|&line| self.open[line] == self.open[at] && is_quantifier(self.tokens[line].0));
         let further = below_quantifier && !is_quantifier(token);
         INDENT * (1 + open + usize::from(further))
     }
 
-    /// Breaks lines that are too long. What a line looks like depends on the breaks before it alone, so once is enough.
+    /// Breaks lines that are too long. The form of a line depends only on the breaks before it, so once is enough.
     fn break_long_lines(&self, breaks: &mut BTreeSet<usize>) {
         let mut start = 0;
         while start < self.tokens.len() {
@@ -317,7 +317,7 @@ impl<'a> Declared<'a> {
             let indent = self.indent(start, breaks);
             let fits = |at: usize| indent + self.width(start, at) <= WIDTH;
             let places = || (start + 1..end).filter(|&at| self.cost(at).is_some());
-            // The outermost place, and of these the last.
+            // The outermost place, the last if there are several.
             let best = || {
                 let fitting = places().take_while(|&at| fits(at));
                 let best = fitting.min_by_key(|&at| (self.cost(at), end - at));
@@ -338,7 +338,7 @@ impl<'a> Declared<'a> {
         self.widths[end] - self.widths[start] - usize::from(self.spaced[start])
     }
 
-    /// How bad it is to begin a line with a token; nothing where no line should begin.
+    /// How bad it is to begin a line with a token; `None` where no line should begin.
     fn cost(&self, at: usize) -> Option<usize> {
         let (before, token) = (self.tokens[at - 1].0, self.tokens[at].0);
         let cost = match (before, token) {
@@ -391,7 +391,7 @@ fn standard_text(token: Token, text: &str) -> &str {
     }
 }
 
-/// The token behind the first colon outside parentheses that belongs to no variable: that of an axiom or a definition.
+/// The token after the first colon outside parentheses that belongs to no variable: that of an axiom or a definition.
 pub(crate) fn body(tokens: &[(Token, &str)]) -> Option<usize> {
     let has_body = match tokens.first()? {
         (Token::Keyword(Keyword::Axiom), _) => true,
@@ -415,7 +415,7 @@ pub(crate) fn body(tokens: &[(Token, &str)]) -> Option<usize> {
     (head + 1 < tokens.len()).then_some(head + 1)
 }
 
-/// Whether a dot stands between a variable and its feature, `x.age`, instead of behind a quantifier's variables: there is no
+/// Whether a dot is between a variable and its feature, `x.age`, instead of after a quantifier's variables: there is no
 /// space around it, and what follows is not a formula.
 pub(crate) fn is_field(tokens: &[(Token, Span)], at: usize) -> bool {
     let [before, dot, after] = [at.wrapping_sub(1), at, at + 1].map(|at| tokens.get(at));
@@ -433,7 +433,7 @@ pub(crate) fn is_field(tokens: &[(Token, Span)], at: usize) -> bool {
         && !called
 }
 
-/// Whether a space stands before a token that does not begin a line.
+/// Whether there is a space before a token that does not begin a line.
 fn is_spaced(tokens: &[(Token, &str)], fields: &[bool], at: usize) -> bool {
     use Token::*;
     let Some(before) = at.checked_sub(1) else {
@@ -444,7 +444,7 @@ fn is_spaced(tokens: &[(Token, &str)], fields: &[bool], at: usize) -> bool {
         (_, Comma | Colon | Close | CloseBracket | CloseBrace | Dot | Range | OpenBracket) => false,
         (Open | OpenBracket | OpenBrace | Range, _) => false,
         (Dot, _) => !fields[before],
-        // The weight of an axiom stands apart from its name.
+        // There is a space between an axiom's name and its weight.
         (Name, Open) => before == 1 && tokens[0].0 == AXIOM,
         (Star, _) | (_, Star) => false,
         (Minus, Minus) => true,
@@ -453,7 +453,7 @@ fn is_spaced(tokens: &[(Token, &str)], fields: &[bool], at: usize) -> bool {
     }
 }
 
-/// Whether a minus is a sign and no difference.
+/// Whether a minus is a sign, not a difference.
 fn is_sign(tokens: &[(Token, &str)], at: usize) -> bool {
     use Token::*;
     let before = at.checked_sub(1).map(|before| tokens[before].0);

@@ -1,4 +1,4 @@
-//! Going through all parts of a guard: guards, values and terms, the outer ones first.
+//! Visits all parts of a guard: guards, values and terms, outer ones first.
 
 use crate::recursion::deep;
 use crate::theory::*;

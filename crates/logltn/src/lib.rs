@@ -1,7 +1,7 @@
 //! Logic Tensor Networks in log space: a theory is compiled like a query and run like a kernel.
 //!
-//! Text and logits go in, the truth of each axiom, a loss and its gradient by every logit come out. This
-//! crate knows neither networks nor files: what computes the logits only sees "these argument rows, please" and "here are
+//! Text and logits go in, the truth of each axiom, a loss and its gradient by every logit come out. This crate knows
+//! neither networks nor files: the code that computes the logits only sees "these argument rows, please" and "here are
 //! your gradients".
 //!
 //! # From a theory to a descent step

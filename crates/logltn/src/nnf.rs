@@ -9,8 +9,8 @@ use crate::theory::{
     Binding, DefinitionId, Formula, FormulaKind, Guard, PredicateId, Quantifier, Term,
 };
 
-/// An equivalence writes both of its sides twice, so nested ones double at each level. Where they make more nodes than
-/// this of few, the formula is refused; as many as somebody writes do not matter.
+/// An equivalence writes both of its sides twice, so nested ones double at each level. If they turn a small formula
+/// into more nodes than this, it is refused; a formula that was written with that many is fine.
 pub const MAX_NNF_NODES: usize = 1_000_000;
 
 impl Formula {
@@ -47,7 +47,7 @@ impl Formula {
 /// A normal form with this many times the nodes of the text was not written by hand.
 const BLOWN_UP: usize = 4;
 
-/// The number of nodes of the normal form, the same whether negated or not, if equivalences write their sides so often.
+/// The number of nodes of the normal form, the same whether negated or not, if equivalences write each side this often.
 fn size(formula: &Formula, times: usize) -> usize {
     let children = deep(|| {
         let sizes = formula.children().into_iter().map(|f| size(f, times));
@@ -63,8 +63,8 @@ fn size(formula: &Formula, times: usize) -> usize {
 /// A formula and whether it is negated.
 pub(crate) type Signed<'f> = (&'f Formula, bool);
 
-/// The outermost part of a formula's normal form. This is where De Morgan's laws are; whoever needs the normal form of
-/// a formula, to show it or to plan it, takes it from here layer by layer.
+/// The outermost part of a formula's normal form. De Morgan's laws are here only: code that shows or plans the normal
+/// form of a formula takes it from here layer by layer.
 pub(crate) enum Layer<'f> {
     Literal {
         predicate: PredicateId,

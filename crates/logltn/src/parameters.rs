@@ -43,9 +43,9 @@ impl Parameters {
 
     /// Whether `value` is a value for the parameter called `name`: α and p from 0.001 to 1,000,000, p_forall from 1.
     ///
-    /// Towards 0, exp(αx) and x^p differ from 1 by so little that rounding eats the values: they are right to about
-    /// 6e-8/α in single precision, in which training computes, and 1e-16/α in double. Beyond a million, the greatest
-    /// member's own rounding would decide.
+    /// Towards 0, exp(αx) and x^p differ from 1 by so little that values are lost to rounding: they are right to
+    /// about 6e-8/α in single precision, in which training computes, and 1e-16/α in double. Beyond a million, the
+    /// greatest member's own rounding would decide.
     ///
     /// pMean with p < 1 still makes sense as `exists` (towards the geometric mean). pMeanError with
     /// p_forall < 1 does not as `forall`: a single satisfied grounding would outweigh the violated ones.
@@ -65,7 +65,7 @@ impl Parameters {
     }
 }
 
-/// Parameters of a single axiom, which beat those of the call and hold inside that axiom only.
+/// Parameters of a single axiom, which override those of the call inside that axiom only.
 ///
 /// ```
 /// use logltn::{AxiomParameters, Parameters};

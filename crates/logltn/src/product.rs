@@ -1,5 +1,5 @@
-//! Quantifiers that bind rows of tables and individuals of sorts at once: their product as a table, whose rows are made on request for
-//! them.
+//! Quantifiers that bind rows of tables and individuals of sorts together: their product as a table, whose rows are
+//! made on demand.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl Data {
     }
 
     fn rows_of(&self, product: &Product) -> TableData {
-        // What is too much has been refused.
+        // Products that are too large have been refused.
         let rows = self.product_size(product).unwrap_or(0);
         let mut columns = Vec::with_capacity(product.table.columns.len());
         let mut inner = rows;
@@ -65,7 +65,7 @@ impl Data {
         }
     }
 
-    /// What is wrong with the theory's products.
+    /// The errors in the theory's products.
     pub(crate) fn check_products(&self, out: &mut Diagnostics) {
         let theory = self.theory();
         for product in &theory.products {

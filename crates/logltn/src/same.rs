@@ -1,4 +1,4 @@
-//! Whether two theories say the same, wherever it is in their texts.
+//! Whether two theories are equal, apart from places in their texts.
 
 use crate::recursion::deep;
 use crate::source::Span;

@@ -1,9 +1,10 @@
-//! Quantifiers that see some of a sort's individuals only: the same theory with the sample as one more condition.
+//! Quantifiers that see only some of a sort's individuals: the same theory with the sample as an additional
+//! condition.
 //!
-//! Who is in the sample is a table whose rows come with each call, and `forall x: S where G` becomes `forall x: S where x is in the
-//! sample and G`. So the planner enters by the sample, guards are checked for those in it alone, and nothing is as large as the
-//! sort. Tables with batches, where such a quantifier is under their rows, come with the call too: their guards are then listed for
-//! the rows of the batch and no others.
+//! The sample is a table whose rows come with each call, and `forall x: S where G` becomes `forall x: S where x is in
+//! the sample and G`. So the planner starts from the sample, guards are tested only for individuals in it, and nothing
+//! is as large as the sort. Tables with batches, where such a quantifier is under their rows, come with the call too:
+//! their guards are then listed only for the rows of the batch.
 //!
 //! An axiom can be sampled by its bindings, too: those of its outermost `forall` are listed once, as the planner lists guards, and
 //! become the rows of a table of which some come with each call.
@@ -21,36 +22,37 @@ use crate::semantics::Semantics;
 use crate::source::Span;
 use crate::theory::*;
 
-/// What a step of a training sees: see [`Data::sampled`].
+/// What a training step sees: see [`Data::sampled`].
 #[derive(Clone, Debug)]
 pub struct Sampled {
-    /// The data with the theory in which quantifiers look into samples.
+    /// The data, with a theory whose quantifiers range over samples.
     pub data: Data,
-    /// For each sort, the table of those in the sample: one column, to be [streamed](crate::Engine::stream).
+    /// For each sort, the table of the sample: one column, to be [streamed](crate::Engine::stream).
     pub samples: Vec<(SortId, TableId)>,
-    /// For each table with batches that is read beside a sample, the one that has the rows of the batch, likewise.
+    /// For each table with batches that is used together with a sample, the table of the batch's rows, likewise.
     pub batches: Vec<(TableId, TableId)>,
-    /// Which axioms see samples, or rows that come with the call.
+    /// The axioms that see samples, or rows that come with the call.
     pub concerned: Vec<bool>,
-    /// What is left out because of the samples, to be counted: the [groundings](crate::PlannedAxiom::groundings) of these
-    /// axioms in the default semantics, each of which has the name of the one that it counts for. None if nothing can be.
+    /// Bindings that are left out because of the samples, to be counted: the
+    /// [groundings](crate::PlannedAxiom::groundings) of these axioms in the default semantics, each of which has the
+    /// name of the one that it counts for. Empty if nothing can be left out.
     pub left_out: Option<Data>,
-    /// For each axiom that is sampled by its bindings, the table of those in the sample, likewise.
+    /// For each axiom that is sampled by its bindings, the table of the sample, likewise.
     pub bindings: Vec<Bindings>,
 }
 
 /// The bindings of an axiom's outermost `forall`.
 #[derive(Clone, Debug)]
 pub struct Bindings {
-    /// The table of those in the sample.
+    /// The table of the sample.
     pub table: TableId,
-    /// All of them, one column for each variable.
+    /// All bindings, one column for each variable.
     pub all: Vec<ColumnData>,
-    /// How many are in a sample.
+    /// The size of a sample.
     pub count: usize,
 }
 
-/// Whether a quantifier is evaluated as it is written.
+/// Whether a quantifier keeps its written kind in evaluation.
 #[derive(Clone, Copy, PartialEq)]
 enum Sense {
     AsWritten,
@@ -69,8 +71,8 @@ impl Sense {
 }
 
 impl Theory {
-    /// Whether the rows of a table are only gone through, by a `forall` that nothing stands around: then its axioms can be
-    /// evaluated for some of the rows at a time, and what was found be [put together](crate::Gathered).
+    /// Whether the rows of a table are used only by outermost `forall`s over it: then its axioms can be evaluated for
+    /// some of the rows at a time, and the results [merged](crate::Gathered).
     ///
     /// ```
     /// # use logltn::{Source, Theory};
@@ -112,12 +114,12 @@ impl Theory {
 struct Leaving {
     /// The first variable that it binds.
     variable: VarId,
-    /// The bindings that it leaves out, and no others.
+    /// Exactly the bindings that it leaves out.
     guard: Guard,
 }
 
 struct Sampler<'a> {
-    /// Of the axiom at hand.
+    /// The variables of the current axiom.
     leaving: Vec<Leaving>,
     theory: &'a Theory,
     data: &'a Data,
@@ -133,7 +135,7 @@ struct Sampler<'a> {
 }
 
 impl Data {
-    /// The same data where a quantifier leaves out the bindings for which an `exists` in its body has nothing to choose from, so that
+    /// The same data where a quantifier leaves out the bindings for which an `exists` in its body is empty, so that
     /// they do not count as false: a sum of 19 for two digits says nothing about the digits.
     ///
     /// ```
@@ -177,17 +179,17 @@ impl Data {
     }
 
     /// The same data for steps in which quantifiers over some sorts see samples. `all`, `any`, `for` and `exists` in
-    /// guards see everyone, and so does an `exists` with a guard that no quantifier stands around: it could be empty, and
-    /// nothing could leave it out.
+    /// guards see everyone, and so does an outermost `exists` with a guard: it could be empty, and no quantifier around
+    /// it could leave it out.
     ///
-    /// An `exists` whose guard keeps somebody, but nobody of the sample, is left out by the quantifier around it. Where
-    /// the semantics moves negations to the atoms, that is said of quantifiers as they are evaluated.
+    /// An `exists` whose guard keeps some individual, but none of the sample, is left out by the quantifier around it.
+    /// Where the semantics moves negations to the atoms, this applies to quantifiers as they are evaluated.
     ///
-    /// `axioms`, by their places in the theory, are seen in samples of this many bindings of their outermost `forall`, in place
-    /// of what the sample of a sort leaves of these; one that has no more is left as it is.
+    /// `axioms`, by their places in the theory, use samples of this many bindings of their outermost `forall` instead
+    /// of samples of sorts; an axiom that has no more bindings stays unchanged.
     ///
-    /// Of tables that are `large`, with batches and [only gone through](Theory::is_only_gone_through), the rows of the batch are
-    /// all that is there: nothing is planned for the others, and the data that come back do not have them.
+    /// Of tables that are `large`, with batches and [only gone through](Theory::is_only_gone_through), only the rows of
+    /// the batch exist: nothing is planned for the others, and the returned data do not contain them.
     ///
     /// # Errors
     /// If such an axiom begins with no `forall` or is a family, or its bindings cannot be listed.
@@ -243,7 +245,7 @@ impl Data {
             return Err(found);
         }
         for (place, axiom) in changed.iter_mut().enumerate() {
-            // A definition means its formula, whose quantifiers see samples too. One that uses itself sees everyone.
+            // Quantifiers in definitions see samples too, except in definitions that use themselves.
             let written = theory.written_out(axiom);
             if sampler.concerns(&written) {
                 *axiom = written;
@@ -309,8 +311,8 @@ impl Sampler<'_> {
         TableId(self.tables.len() as u32 - 1)
     }
 
-    /// Lists the bindings of an axiom's outermost `forall`, if there are more than this many, and has it range over a
-    /// table instead.
+    /// Lists the bindings of an axiom's outermost `forall`, if there are more than this many, and lets it range over
+    /// a table instead.
     fn list(&mut self, axiom: &mut Axiom, count: usize) -> Result<Option<Bindings>, Diagnostic> {
         let source = &self.theory.source;
         let wrong = |why: &str| {
@@ -424,8 +426,8 @@ impl Sampler<'_> {
         any(self, axiom, &axiom.formula)
     }
 
-    /// Puts the sample into the guards of a formula. What comes back are conditions for the quantifier around it, which
-    /// is there if `inside`: that nothing is empty because of the sample alone.
+    /// Adds the sample to the guards of a formula. Returns conditions for the quantifier around it (if `inside`): that
+    /// nothing is empty because of the sample alone.
     fn formula(
         &mut self,
         formula: &mut Formula,
@@ -457,7 +459,7 @@ impl Sampler<'_> {
             FormulaKind::Quantified {
                 quantifier, body, ..
             } if quantifier.is_big_connective() => {
-                // Conditions would speak of its variables, which nobody outside knows.
+                // Conditions would mention its variables, which are unknown outside.
                 self.formula(body, variables, sense, false)
             }
             FormulaKind::Quantified {
@@ -518,7 +520,7 @@ impl Sampler<'_> {
         })
     }
 
-    /// The table that has the rows of a batch, for one that has batches.
+    /// The table of a batch's rows, for a table with batches.
     fn batch(&mut self, table: TableId) -> TableId {
         // Tables of samples are not tables of the theory.
         let known = table.index() < self.theory.tables.len() && !self.every;
@@ -552,10 +554,11 @@ fn member(table: TableId, id: VarId, span: Span) -> Guard {
     }
 }
 
-/// A quantifier as it is counted: what it binds, and under which guard.
+/// A quantifier for counting: its variables and its guard.
 type Around<'f> = (&'f Binding, Option<&'f Guard>);
 
-/// Adds the axioms whose groundings are what the quantifiers of a formula leave out, those `around` it being others.
+/// Adds the axioms whose groundings are the bindings that the quantifiers of a formula leave out; `around` are the
+/// quantifiers around it.
 fn count<'f>(
     axiom: &Axiom,
     formula: &'f Formula,
@@ -627,7 +630,7 @@ fn conjunction(mut members: Vec<Guard>, span: Span) -> Option<Guard> {
     }
 }
 
-/// Whether some binding passes, with variables of its own.
+/// A guard for "some binding passes", with its own variables.
 fn exists(
     binding: &Binding,
     conditions: Vec<Guard>,
@@ -647,7 +650,7 @@ fn exists(
             *id = new[place];
         }
     };
-    // Nothing is in the way of a quantifier without a guard.
+    // A quantifier without a guard is never empty.
     let always = Guard {
         kind: GuardKind::And(Vec::new()),
         span,

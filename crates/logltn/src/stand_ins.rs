@@ -1,8 +1,8 @@
-//! Rows whose individuals are nobody in particular.
+//! Rows whose individuals are placeholders.
 //!
-//! Where the same theory is asked about other rows again and again, most of what is planned does not depend on who is in them. So a
-//! plan can be made for stand-ins, individuals of sorts of their own, and whoever evaluates it says whom they stand for. All
-//! other formulas, and the sizes of all other sorts, are as they were.
+//! Where the same theory is asked about other rows again and again, most of the plan does not depend on the individuals
+//! in them. So a plan can be made for stand-ins, individuals of separate sorts, and each evaluation gives the
+//! individuals that they represent. All other formulas, and the sizes of all other sorts, stay the same.
 
 use std::sync::Arc;
 
@@ -14,21 +14,21 @@ use crate::theory::*;
 /// A sort of stand-ins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StandIns {
-    /// The sort of the theory whose individuals they stand for.
+    /// The sort of the theory whose individuals they represent.
     pub of: SortId,
-    /// Their own.
+    /// Their own sort.
     pub sort: SortId,
-    /// Whether nothing else speaks of individuals of that sort, so that no plan depends on how many there are.
+    /// Whether nothing else refers to individuals of that sort, so that no plan depends on its size.
     pub alone: bool,
 }
 
 impl Data {
-    /// The same data, with stand-ins in those columns of some tables where no plan depends on who is there: no guard, no function
-    /// that is given by data and no definition looks at them, and they are not classes. How many there are says
-    /// [`Data::set_stand_ins`].
+    /// The same data, with stand-ins in those columns of some tables where no plan depends on the individuals: no
+    /// guard, no function given by data and no definition reads them, and they are not classes. [`Data::set_stand_ins`]
+    /// sets their number.
     ///
-    /// Truths then depend on the numbers of predicates alone, and these are asked for stand-ins by the same rules as for all. That is not
-    /// so of probabilities, for which it matters whether two atoms are the same one.
+    /// Truths then depend only on the numbers of predicates, which are requested for stand-ins as for other
+    /// individuals. Exact probabilities are excluded: there it matters whether two atoms are the same.
     ///
     /// ```
     /// use logltn::{Data, Output, Source, Theory};
@@ -82,7 +82,7 @@ impl Data {
         (data, made)
     }
 
-    /// Says how many stand-ins there are of a sort of [`Data::with_stand_ins`].
+    /// Sets how many stand-ins a sort of [`Data::with_stand_ins`] has.
     pub fn set_stand_ins(&mut self, stand_ins: &StandIns, count: usize) {
         self.sorts[stand_ins.sort.index()].size = Some(count);
     }
@@ -107,7 +107,7 @@ impl Data {
         })
     }
 
-    /// Whether what an axiom says depends on who its variables are, except for the numbers of predicates.
+    /// Whether the meaning of an axiom depends on the values of its variables beyond the numbers of predicates.
     fn asks_who(&self, axiom: &Axiom, variables: &[VarId]) -> bool {
         let is_it = |part: Part| part.variable().is_some_and(|v| variables.contains(&v));
         let in_guard = |guard: &Guard| {
@@ -147,7 +147,8 @@ impl Data {
         false
     }
 
-    /// Whether anything in a theory is about an individual of a sort, by a variable, a name, or a function that is given by data.
+    /// Whether anything in a theory refers to an individual of a sort, by a variable, a name, or a function given by
+    /// data.
     fn speaks_of(&self, theory: &Theory, sort: SortId) -> bool {
         let is_it = |s: &ArgumentSort| *s == ArgumentSort::Sort(sort);
         let functions = theory.functions.iter().enumerate();
@@ -185,7 +186,7 @@ fn cells(axiom: &Axiom, table: TableId, column: usize) -> Vec<VarId> {
     found
 }
 
-/// Makes a column, and the variables that are cells of it, one of another sort.
+/// Gives a column, and the variables that are its cells, another sort.
 fn put_in(theory: &mut Theory, table: TableId, column: usize, sort: SortId) {
     let sort = ColumnSort::Sort(sort);
     theory.tables[table.index()].columns[column].sort = sort;

@@ -135,7 +135,7 @@ impl Quantifier {
         matches!(self, Quantifier::All | Quantifier::Any)
     }
 
-    /// What negation makes of it.
+    /// The quantifier after negation.
     pub fn dual(self) -> Quantifier {
         match self {
             Quantifier::Forall => Quantifier::Exists,
@@ -207,7 +207,7 @@ pub(crate) enum Declaration {
     Param(Name),
     Axiom(AxiomSyntax),
     Define(DefinitionSyntax),
-    /// Its name could be read, the rest not: known, but nothing is said about its uses.
+    /// Its name could be read, the rest not: it is declared, but its uses get no messages.
     Broken(Name),
 }
 

@@ -43,7 +43,7 @@ ids! {
     VarId
 }
 
-/// What a theory declares by name, and data are given for.
+/// The kinds of names that a theory declares and data are given for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // they are what they are called
 pub enum SymbolKind {
@@ -74,19 +74,19 @@ pub struct Theory {
     pub params: Vec<Param>,
     /// The definitions.
     pub definitions: Vec<Definition>,
-    /// The axioms; a family is one.
+    /// The axioms; a family counts as one.
     pub axioms: Vec<Axiom>,
-    /// What quantifiers range over that bind rows and individuals at once.
+    /// The products that quantifiers over rows and individuals together range over.
     pub products: Vec<Product>,
 }
 
-/// All combinations of rows of tables and individuals of sorts: a table that nobody has declared, whose columns are those of its parts. A
-/// quantifier that binds several things at once is one aggregation over its rows.
+/// All combinations of rows of tables and individuals of sorts: an undeclared table whose columns are those of its
+/// parts. A quantifier that binds several of these is one aggregation over its rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Product {
     /// Its columns.
     pub table: Table,
-    /// What it is made of, the last one varying first.
+    /// Its parts; the last one varies fastest.
     pub parts: Vec<ProductPart>,
 }
 
@@ -99,7 +99,7 @@ pub enum ProductPart {
     Sort(SortId),
 }
 
-/// From here on tables are products.
+/// Tables with numbers from here on are products.
 const PRODUCTS: u32 = 1 << 31;
 
 impl TableId {
@@ -108,7 +108,7 @@ impl TableId {
         TableId(PRODUCTS + place as u32)
     }
 
-    /// The place in [`Theory::products`], if that is what it is.
+    /// The place in [`Theory::products`], if the table is a product.
     pub fn product(self) -> Option<usize> {
         self.0.checked_sub(PRODUCTS).map(|place| place as usize)
     }
@@ -149,16 +149,16 @@ indexed! {
 pub struct Sort {
     /// Its name.
     pub name: String,
-    /// Where its individuals come from.
+    /// The source of its individuals.
     pub kind: SortKind,
-    /// The names of its individuals in order, where they have names: the labels of the theory, or
-    /// those that the data gave to a data sort.
+    /// The names of its individuals in order, if they have names: the labels of the theory, or those that the data
+    /// gave to a data sort.
     pub labels: Vec<String>,
     /// Where its name is declared.
     pub span: Span,
 }
 
-/// Where the individuals of a sort come from.
+/// The source of a sort's individuals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SortKind {
     /// `sort S`: from data.
@@ -170,7 +170,7 @@ pub enum SortKind {
 }
 
 impl Sort {
-    /// The number of individuals, where the theory alone says it.
+    /// The number of individuals, if the theory alone determines it.
     pub fn size(&self) -> Option<usize> {
         match self.kind {
             SortKind::Data => None,
@@ -226,7 +226,7 @@ pub struct Table {
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// What is in it.
+    /// The type of its cells.
     pub sort: ColumnSort,
     /// Where it is declared.
     pub span: Span,
@@ -250,7 +250,7 @@ pub struct Function {
     pub name: String,
     /// The sorts of its arguments.
     pub arguments: Vec<ArgumentSort>,
-    /// What it returns.
+    /// The type of its value.
     pub result: ArgumentSort,
     /// Where its name is declared.
     pub span: Span,
@@ -298,15 +298,15 @@ pub struct Param {
 pub struct Axiom {
     /// Its name.
     pub name: String,
-    /// 1 unless said otherwise; each member of a family has it.
+    /// The weight, 1 by default; each member of a family has it.
     pub weight: f64,
     /// Every variable bound in the axiom, in the order of the binders. [`VarId`] points in here.
     pub variables: Vec<Variable>,
     /// `for v: S where guard`
     pub family: Option<Family>,
-    /// What is claimed.
+    /// The formula.
     pub formula: Formula,
-    /// Of a question: the products that the theory does not have yet.
+    /// For a question: the products that the theory does not have yet.
     pub products: Vec<Product>,
     /// Where its name is.
     pub name_span: Span,
@@ -329,7 +329,7 @@ pub struct Definition {
     pub body: Axiom,
     /// The number of parameters.
     pub arity: usize,
-    /// How deep its uses of itself go, if that is said.
+    /// How deep its uses of itself go, if it has a depth.
     pub depth: Option<u32>,
 }
 
@@ -355,7 +355,7 @@ impl Definition {
 pub struct Query {
     /// The formula, under the binder `find` as if that were a `forall`.
     pub axiom: Axiom,
-    /// Whether it begins with `find`: which bindings it is true of is asked, not how true it is.
+    /// Whether it begins with `find`, and so asks for bindings instead of a truth.
     pub is_open: bool,
     /// Its text.
     pub source: Source,
@@ -366,7 +366,7 @@ pub struct Query {
 pub struct Variable {
     /// Its name.
     pub name: String,
-    /// What it stands for.
+    /// Its type.
     pub sort: ColumnSort,
     /// What binds it.
     pub bound_by: BoundBy,
@@ -392,7 +392,7 @@ pub enum BoundBy {
 pub struct Family {
     /// The variables, usually one.
     pub variables: Vec<VarId>,
-    /// Which bindings make members.
+    /// The guard that chooses the members.
     pub guard: Option<Guard>,
 }
 
@@ -406,7 +406,7 @@ pub struct Formula {
 }
 
 impl Formula {
-    /// The formulas right under this one.
+    /// The direct subformulas.
     pub fn children(&self) -> Vec<&Formula> {
         match &self.kind {
             FormulaKind::Atom { .. } | FormulaKind::Use { .. } => Vec::new(),
@@ -428,7 +428,7 @@ impl Formula {
 
 /// The kinds of formulas.
 #[derive(Clone, Debug, PartialEq)]
-// A quantifier is large and rare; boxing its guard would be paid for at every match on it.
+// A quantifier is large and rare; boxing its guard would complicate every match on it.
 #[allow(clippy::large_enum_variant)]
 pub enum FormulaKind {
     /// `P(x, y)`
@@ -442,7 +442,7 @@ pub enum FormulaKind {
     Use {
         /// The definition.
         definition: DefinitionId,
-        /// What its parameters stand for.
+        /// The arguments.
         arguments: Vec<Term>,
     },
     /// `not a`
@@ -457,11 +457,11 @@ pub enum FormulaKind {
     Iff(Box<Formula>, Box<Formula>),
     /// A quantifier or a big connective.
     Quantified {
-        /// Which.
+        /// The kind.
         quantifier: Quantifier,
         /// What it binds.
         binding: Binding,
-        /// Which bindings count.
+        /// The guard.
         guard: Option<Guard>,
         /// The formula under it.
         body: Box<Formula>,
@@ -506,7 +506,7 @@ pub enum TermKind {
     Constant(ConstantId),
     /// A number, where a `Real` is expected.
     Number(Literal),
-    /// A function's value. In a guard, of one that is given by data.
+    /// A function's value; in a guard, of a function given by data.
     Apply(FunctionId, Vec<Term>),
 }
 
@@ -584,7 +584,7 @@ pub enum ValueKind {
     Param(ParamId),
     /// A variable of an integer sort or an `Int` or `Real` column, as its number.
     Number(VarId),
-    /// An individual of a sort, in a cell of a table or as its integer; or what a function says, which may be a number.
+    /// An individual of a sort, in a cell of a table or as its integer; or a function's value, which may be a number.
     Individual(Term),
     /// `-a`
     Negative(Box<Value>),
@@ -625,7 +625,7 @@ macro_rules! trees {
 
 trees!(Formula, Term, Guard, Value);
 
-// Guards are looked up by what they say. A number in a theory's text is never NaN, so each equals itself.
+// Guards are looked up by their contents. A number in a theory's text is never NaN, so each equals itself.
 macro_rules! hashed {
     ($($tree:ident),*) => {$(
         impl Eq for $tree {}
@@ -687,7 +687,7 @@ impl Theory {
         position(&self.definitions, |d| d.name() == name).map(DefinitionId)
     }
 
-    /// That there is nothing of this kind and name, and what may be meant.
+    /// The error for a missing name of this kind, with a suggestion.
     pub fn unknown(&self, kind: SymbolKind, name: &str) -> Diagnostic {
         let (code, what, known): (Code, &str, Vec<&str>) = match kind {
             SymbolKind::Sort => (Code::UnknownSort, "sort", names(&self.sorts, |s| &s.name)),

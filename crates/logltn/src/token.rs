@@ -1,5 +1,5 @@
-//! Text to tokens. The lexer never fails: what it cannot read becomes a [`Token::Bad`] that has been
-//! reported already, so that the parser can go on.
+//! Text to tokens. The lexer never fails: what it cannot read becomes a [`Token::Bad`] that has been reported
+//! already, so that the parser can continue.
 
 use unicode_ident::{is_xid_continue, is_xid_start};
 
@@ -17,7 +17,7 @@ pub(crate) enum Keyword {
     Constant,
     Param,
     Axiom,
-    /// Not reserved: the parser knows it by where it is.
+    /// Not reserved: the parser recognises it by its place.
     Define,
     For,
     In,
@@ -30,7 +30,7 @@ pub(crate) enum Keyword {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Token {
     Name,
-    /// A label in double quotes; [`unquoted`] says which.
+    /// A label in double quotes; [`unquoted`] returns it.
     Label,
     Keyword(Keyword),
     /// The magnitude; a sign is the parser's business.
@@ -72,7 +72,7 @@ pub(crate) enum Token {
 }
 
 impl Token {
-    /// Whether a declaration starts here: where the parser finds its feet again after an error.
+    /// Whether a declaration starts here; after an error the parser continues at the next one.
     pub(crate) fn starts_declaration(self) -> bool {
         use Keyword::*;
         matches!(
@@ -165,19 +165,19 @@ const SYMBOLS: &[(&str, Token)] = &[
     ("⋁", Token::Any),
 ];
 
-/// What to do about text of another language.
+/// How to treat notation of another language.
 #[derive(Clone, Copy)]
 enum Meant {
-    /// It stands for this symbol or word: go on as if that were written.
+    /// It means this symbol or word: continue as if that were written.
     Write(&'static str),
-    /// It should not be there: say why, and go on without it.
+    /// It should not be there: report why, and continue without it.
     Drop(&'static str),
-    /// A comment: go on at the next line.
+    /// A comment: continue at the next line.
     Comment,
 }
 
-/// What people write in other languages, or what an editor or a copied PDF makes of it, with what is
-/// meant here. Longest first.
+/// Notation of other languages, or what an editor or a copied PDF turns ours into, with the right form here. Longest
+/// first.
 #[rustfmt::skip] // a table reads better than a column
 const FOREIGN: &[(&str, Meant)] = {
     use Meant::*;
@@ -207,7 +207,7 @@ const FOREIGN: &[(&str, Meant)] = {
     ]
 };
 
-/// The characters that open or close a quotation somewhere.
+/// Characters that are quotation marks in some language.
 const QUOTES: &[char] = &['"', '\'', '`', '‘', '’', '“', '”', '«', '»'];
 
 /// All tokens of a source, ending in [`Token::End`].
@@ -279,8 +279,8 @@ pub(crate) fn tokenize(source: &Source, out: &mut Diagnostics) -> Vec<(Token, Sp
     tokens
 }
 
-/// Says where a comment or a label turns the direction of writing: what is shown may then read otherwise than what is
-/// there (<https://trojansource.codes>). Elsewhere such characters are errors.
+/// Reports comments and labels that change the direction of writing: the displayed text may then differ from the
+/// actual one (<https://trojansource.codes>). Elsewhere such characters are errors.
 fn point_out_turns(source: &Source, start: usize, end: usize, out: &mut Diagnostics) {
     let text = &source.text()[start..end];
     let Some((at, c)) = text.char_indices().find(|(_, c)| turns_direction(*c)) else {
@@ -320,7 +320,7 @@ fn exactly_one(source: &Source, start: usize, end: usize, out: &mut Diagnostics)
     1
 }
 
-/// A character as it is, unless it would not be seen.
+/// A character, escaped if it would be invisible.
 fn readable(c: char) -> String {
     if c.is_control() || c.is_whitespace() || c.escape_debug().count() > 2 {
         c.escape_debug().to_string()
@@ -335,7 +335,7 @@ fn primes(source: &Source, start: usize, end: usize, out: &mut Diagnostics) -> u
     let text = source.text();
     let prime = |c: char| matches!(c, '\'' | '’' | '′' | '″');
     let length = run_length(&text[end..], prime);
-    // `x'y'` is a quotation of some sort.
+    // `x'y'` is some kind of quotation.
     if length == 0 || text[end + length..].starts_with(starts_name) {
         return 0;
     }
@@ -416,7 +416,7 @@ pub(crate) fn written_label(label: &str) -> String {
     }
 }
 
-/// A label as a theory has it in quotes: then it is a label whatever else has its name.
+/// A label as a theory has it in quotes: then it is a label even if something else has its name.
 pub fn quoted_label(label: &str) -> String {
     let mut out = String::from('"');
     for c in label.chars() {
@@ -529,7 +529,7 @@ fn number(source: &Source, at: usize, out: &mut Diagnostics) -> (Token, usize) {
     (token, length)
 }
 
-/// The token at a symbol, ours or foreign; no token where something was dropped.
+/// The token at a symbol, ours or foreign; no token if something was dropped.
 fn foreign_or_symbol(
     source: &Source,
     at: usize,
@@ -541,7 +541,7 @@ fn foreign_or_symbol(
     let (written, meant) = match (symbol, foreign) {
         (None, None) => return None,
         (Some((s, token)), None) => return Some((Some(*token), s.len())),
-        // `=>` begins with the symbol `=`; the longer reading is what was meant.
+        // `=>` begins with the symbol `=`; the longer reading is intended.
         (Some((s, token)), Some((f, _))) if s.len() >= f.len() => {
             return Some((Some(*token), s.len()));
         }
@@ -566,7 +566,7 @@ fn foreign_or_symbol(
         .at(source, span, "")
         .help(help),
     );
-    // Go on with what was meant, so that the rest of the line can be checked.
+    // Continue with the intended token, so that the rest of the line can be checked.
     Some(match meant {
         Meant::Write(m) => {
             let symbol = SYMBOLS.iter().find(|(s, _)| *s == m);

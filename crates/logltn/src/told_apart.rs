@@ -5,10 +5,10 @@ use crate::recursion::deep;
 use crate::theory::*;
 
 impl Theory {
-    /// Whether the axioms tell a predicate's classes, its last argument, apart by guards alone: no atom of it has a class that is
-    /// written in the theory or comes from a table, and some guard looks at a class by its number or in a table. So it is for `digit` in
-    /// `forall (x, y, n) in sums. exists a, b: Digit where a + b = n. digit(x, a) and digit(y, b)`. A guard that only says whether two
-    /// classes are the same tells none from another.
+    /// Whether the axioms tell a predicate's classes, its last argument, apart by guards alone: no atom of it has a
+    /// class that is written in the theory or comes from a table, and some guard reads a class by its number or in a
+    /// table. So it is for `digit` in `forall (x, y, n) in sums. exists a, b: Digit where a + b = n. digit(x, a) and
+    /// digit(y, b)`. A guard that only says whether two classes are the same tells none from another.
     pub fn classes_are_only_guarded(&self, predicate: PredicateId) -> bool {
         let definitions = self.definitions.iter().map(|definition| &definition.body);
         let mut guarded = false;
@@ -41,11 +41,11 @@ impl Theory {
     }
 }
 
-/// What an axiom does with its variables.
+/// How an axiom uses its variables.
 struct Seen {
     /// Whether it ranges over its sort.
     ranges: Vec<bool>,
-    /// Whether a guard looks at which individual it is.
+    /// Whether a guard depends on the individual.
     looked_at: Vec<bool>,
 }
 

@@ -1,4 +1,4 @@
-"""Clustering, as in LTNtorch and in logltn: no labels, but axioms that say what a cluster is.
+"""Clustering, as in LTNtorch and in logltn: no labels, only axioms that describe clusters.
 
     python examples/python/from_ltntorch/clustering.py
 """
@@ -60,7 +60,7 @@ def ours(modules):
 @torch.no_grad()
 def figures(modules):
     cluster = modules["C"](points).argmax(1)
-    # Of all pairs of points, those of which it is told right whether they were drawn together.
+    # The share of pairs of points for which it is right whether they were drawn together.
     right = (cluster[:, None] == cluster) == (drawn_from[:, None] == drawn_from)
     return {"pairs told right": right.float().mean().item()}
 

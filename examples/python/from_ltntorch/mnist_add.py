@@ -105,7 +105,7 @@ def main():
 
 
 def log_space(modules):
-    """The same theory, weights and steps in logltn's own semantics, which LTNtorch has not."""
+    """The same theory, weights and steps in logltn's own semantics, which LTNtorch lacks."""
     loss, optimizer = ours(modules, "logltn"), torch.optim.Adam(modules.parameters(), 0.001)
     for _ in range(STEPS):
         value = loss()

@@ -1,4 +1,4 @@
-"""Several classes of which one is right, as in LTNtorch and in logltn: flowers of three species, which overlap a little.
+"""Several classes, exactly one of which is right, as in LTNtorch and in logltn: flowers of three species, which overlap a little.
 
     python examples/python/from_ltntorch/multi_class.py
 """

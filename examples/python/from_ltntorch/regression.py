@@ -1,4 +1,4 @@
-"""Regression, as in LTNtorch and in logltn: a function that is to equal the prices that were paid, more or less.
+"""Regression, as in LTNtorch and in logltn: a function that should be close to the prices that were paid.
 
     python examples/python/from_ltntorch/regression.py
 """

@@ -287,10 +287,10 @@ fn seen_text(variable: &str, seen: &Seen) -> String {
             .map(|(name, by)| format!("{name} {}{}", sign(*by), real(by.abs())))
             .collect();
         let by = match most.is_empty() {
-            true => "no column moves it".to_string(),
-            false => format!("moved by {}", most.join(", ")),
+            true => "no column affects it".to_string(),
+            false => format!("largest effects: {}", most.join(", ")),
         };
-        out += &format!("         {symbol} says {said}: {by}\n");
+        out += &format!("         {symbol} gives {said}; {by}\n");
     }
     out
 }
@@ -396,11 +396,12 @@ fn violation_text(semantics: &Semantics, violation: &Violation, seen: &SeenBy) -
     for Witness { formula, truest } in &violation.witnesses {
         let found = match truest {
             Some((binding, truth)) => {
-                format!("{} with {}", real(degree_of(*truth)), binding_text(binding))
+                let truth = real(degree_of(*truth));
+                format!("witness {}, truth {truth}", binding_text(binding))
             }
-            None => "there is nothing to choose from".to_string(),
+            None => "no witness, as there is nothing to choose from".to_string(),
         };
-        out += &format!("      at best {found}: {formula}\n");
+        out += &format!("      {found}: {formula}\n");
     }
     out
 }

@@ -192,10 +192,10 @@ fn human(found: &Identified) -> String {
     text
 }
 
-/// What a run, or an ensemble together, has learnt.
+/// The map that a run, or an ensemble together, has learnt.
 struct After {
     learnt: LearntMap,
-    /// Of an ensemble: what each has learnt. Their mean mixes maps, and is then none that the axioms allow.
+    /// For an ensemble: the map of each member. Their mean may mix maps, and is then not one that the axioms allow.
     members: Vec<LearntMap>,
 }
 
@@ -280,7 +280,7 @@ pub struct NotFixed {
 }
 
 impl NotFixed {
-    /// What `check` says.
+    /// The line of `check`.
     pub fn line(&self, manifest: &Path) -> String {
         format!(
             "the axioms do not fix the classes of `{name}`: {} maps of them satisfy all axioms (`logltn identify {} --predicate {name}` \

@@ -327,7 +327,7 @@ struct Page<'a> {
     columns: Vec<String>,
     /// For a class too.
     all_columns: Vec<String>,
-    /// The sort of each argument; none if it is a number.
+    /// The sort of each argument; `None` if it is a number.
     sorts: Vec<Option<Sort>>,
     /// The arguments that are numbers.
     numbers: &'a [f64],

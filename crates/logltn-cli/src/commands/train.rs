@@ -283,7 +283,7 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
 /// The most names worth a line each; `run.json` has all.
 const MOST_LEFT: usize = 20;
 
-/// What was taken from another run, and what was not.
+/// The weights that were taken from another run, and those that were not.
 fn began_with(beginning: &Beginning) -> String {
     let Begun { taken, left } = &beginning.begun;
     let run = beginning.run.display();

@@ -8,7 +8,7 @@ use logltn_train::train::Trainer;
 const MOST_AXIOMS: usize = 40;
 const SHOWN: usize = 5;
 
-/// The worst bindings of each axiom; none where there are too many, or where what was learnt cannot be asked. A finished
+/// The worst bindings of each axiom; empty if there are too many, or if the networks cannot be evaluated. A finished
 /// run does not fail because of its report.
 pub fn violated(trainer: &mut Trainer) -> Vec<Violated> {
     if !trainer.has_room_for_whole() {

@@ -173,7 +173,7 @@ fn in_manifest(place: &Place<'_>) -> Vec<Value> {
         .collect()
 }
 
-/// What the value of a key can be.
+/// The possible values of a key.
 fn values(place: &Place<'_>, path: &[&str], quoted: bool) -> Vec<Value> {
     let Some((&key, tables)) = path.split_last() else {
         return Vec::new();

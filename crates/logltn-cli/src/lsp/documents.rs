@@ -29,7 +29,7 @@ struct Document {
     kind: Kind,
 }
 
-/// What a document is.
+/// The kind of a document.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Kind {
     Theory,
@@ -129,7 +129,7 @@ impl Documents {
         })
     }
 
-    /// What is wrong with a document, and with its theory or manifest where that is open too.
+    /// The diagnostics of a document, and of its theory or manifest if that is open too.
     pub fn check(&self, uri: &str, with_data: bool) -> Vec<(String, Vec<Value>)> {
         let Some(document) = self.open.get(uri) else {
             return Vec::new();
@@ -241,7 +241,7 @@ impl Documents {
         })
     }
 
-    /// The edits that bring a theory into its standard form; none where it does not parse.
+    /// The edits that bring a theory into its standard form; empty if it does not parse.
     pub fn formatted(&self, uri: &str) -> Value {
         let document = self
             .open

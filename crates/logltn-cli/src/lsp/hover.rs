@@ -53,6 +53,10 @@ fn operator(known: &Known, word: &str) -> String {
         "exists" | "∃" => "exists",
         _ => return String::new(),
     };
+    formulas(known, word, key)
+}
+
+fn formulas(known: &Known, word: &str, key: &str) -> String {
     let semantics = known
         .manifest
         .as_ref()
@@ -161,6 +165,9 @@ fn of_manifest(place: &Place<'_>) -> String {
         let metric = MetricKind::ALL.iter().find(|(name, _)| *name == toml.word);
         return match (path.last(), metric) {
             (Some(&"metric"), Some((_, kind))) => format!("`{}`: {}", toml.word, kind.says()),
+            (Some(key), _) if path[0] == "semantics" && Semantics::KEYS.contains(key) => {
+                formulas(&place.project, key, key)
+            }
             (Some(key), _) => {
                 let role = match *key {
                     "predicate" | "function" | "table" | "filter" => Role::Symbol,

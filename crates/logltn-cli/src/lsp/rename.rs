@@ -12,7 +12,7 @@ use super::uri;
 /// What guards compute with.
 const ARITHMETIC: [&str; 4] = ["abs", "min", "max", "dist"];
 
-/// What is renamed: a name, and which of the theory's words with that name are meant.
+/// The renamed symbol: its name, and the role of the words to change.
 struct Target {
     name: String,
     role: Role,

@@ -91,7 +91,7 @@ impl Scan {
 }
 
 impl TomlPlace {
-    /// What is at a byte of a manifest.
+    /// The key or value at a byte of a manifest.
     pub fn at(text: &str, offset: usize) -> TomlPlace {
         let mut scan = Scan {
             header: Vec::new(),

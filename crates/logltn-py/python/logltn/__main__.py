@@ -8,7 +8,7 @@ from . import _native
 
 def main() -> int:
     """Runs the command line."""
-    # Python would only take note of it, and continue with what it never comes back to.
+    # Python would only record the signal, and never get back to handling it.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return _native.main(["logltn", *sys.argv[1:]])
 

@@ -1,4 +1,4 @@
-"""Questions to a knowledge base: how true a formula is, what breaks an axiom, what a definition says."""
+"""Questions to a knowledge base: how true a formula is, what breaks an axiom, the values of a definition."""
 
 from __future__ import annotations
 

@@ -56,13 +56,13 @@ class InputWarning(UserWarning):
 
 
 def input_error(text: str, diagnostics: list[tuple]) -> InputError:
-    """What the native part raises."""
+    """The exception of the native part."""
     return InputError(text, [Diagnostic(*d) for d in diagnostics])
 
 
 def warn(texts: list[str], diagnostics: list[tuple]) -> None:
-    """What the native part warns of."""
-    # It is about whoever called this package, from however deep.
+    """The warning of the native part."""
+    # It points at the caller of this package, at any depth.
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
         level, frame = level + 1, frame.f_back

@@ -1,4 +1,4 @@
-"""Converts the users' arguments to what the native part takes: names, numbers and arrays.
+"""Converts the users' arguments to the names, numbers and arrays that the native part takes.
 
 Mistakes are collected and reported together.
 """
@@ -35,7 +35,7 @@ def percentile(percent: float, of: str) -> Percentile:
 
 
 class AtRows:
-    """The values of a predicate on the rows that it is asked about, ``kb.rows(name)``: a number, or a row of numbers with
+    """The values of a predicate on the rows where it is needed, ``kb.rows(name)``: a number, or a row of numbers with
     one for each class, for each of them."""
 
     __slots__ = ("values",)
@@ -115,7 +115,7 @@ def is_size(given: Any) -> bool:
 
 
 def key(given: Any) -> Any:
-    """A key for what was made from the same arrays and numbers."""
+    """A key that is equal for the same arrays and numbers."""
     if isinstance(given, (str, bytes, bool, Integral, Real, Percentile, type(None))):
         return type(given).__name__, given
     if isinstance(given, Mapping):
@@ -282,7 +282,7 @@ def columns(given: Any, name: str, declared: Sequence[tuple[str, str]], problems
 
 
 def named_columns(given: Any) -> dict[str, Any] | None:
-    """The columns of a dict or a data frame by name; none if it is neither."""
+    """The columns of a dict or a data frame by name; None if it is neither."""
     if type(given) is dict:
         return given
     if isinstance(given, Mapping):
@@ -361,8 +361,8 @@ def number(given: Any, what: str, problems: Problems) -> float:
 
 
 def coming(knowledge: Any, batch: Any, sorts: Any, tables: Any, question: str | None = None) -> Any:
-    """What comes with a call to a knowledge base, as the native part keeps it. Tables that the text of a question does not speak of
-    need not come."""
+    """The data of a call to a knowledge base, in the native part's form. Tables that a question does not mention
+    may be left out."""
     if question is None:
         if batch is None and sorts is None and tables is None:
             return None

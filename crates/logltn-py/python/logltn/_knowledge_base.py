@@ -76,7 +76,7 @@ class KnowledgeBase(Asking, Worlds):
     theory: Theory
     _arguments: dict[str, Any]
     _made: Any
-    # What is missing, if it is to come with calls.
+    # The error for data that are missing, if they may come with calls.
     _waits: InputError | None
     # Sorts whose features guards read.
     _measured: set[str]
@@ -135,7 +135,7 @@ class KnowledgeBase(Asking, Worlds):
         declared = dict(native.tables)
         given_tables = []
         for name, given in _given.names(tables, "tables", problems).items():
-            # The native part says that there is no such table.
+            # The native part reports that there is no such table.
             columns = _given.columns(given, name, declared[name], problems) if name in declared else []
             if columns is not None:
                 given_tables.append((name, columns))
@@ -166,7 +166,7 @@ class KnowledgeBase(Asking, Worlds):
             "streamed": _given.list_of_names(streamed, "streamed", problems),
             "laws": _given.list_of_names(laws, "laws", problems, "axioms"),
         }
-        if not limited:  # the native part says so, with all else that is wrong
+        if not limited:  # the native part reports it, together with all other mistakes
             threads, memory = None, None
         self._places = {name: i for i, (name, _) in enumerate(native.predicates)}
         try:
@@ -181,13 +181,13 @@ class KnowledgeBase(Asking, Worlds):
 
     def _begin(self) -> None:
         self._made, self._waits = None, None
-        # This with what came with calls that plans depend on, the last ones.
+        # Copies with the last per-call data that plans depend on.
         self._others: OrderedDict[Any, KnowledgeBase] = OrderedDict()
         self._measured = set()
         self._said: set[str] = set()
 
     def _comes_with_calls(self, d: Any) -> bool:
-        """Whether what is missing is something that may come with calls."""
+        """Whether everything that is missing may come with calls."""
         given = self._arguments["sorts"] or {}
         name = d.message.split("`")[1] if "`" in d.message else ""
         if d.code == "missing-data":
@@ -210,8 +210,8 @@ class KnowledgeBase(Asking, Worlds):
         return last._native
 
     def _with(self, params: Any, functions: Any, sorts: Any) -> tuple[KnowledgeBase, Any]:
-        """The knowledge base for what comes with a call, and what is left of the sorts. What plans depend on, and is no row of a table and no size,
-        is part of a knowledge base, of which the last ones are kept."""
+        """The knowledge base for a call's data, and the remaining sorts. Data that plans depend on, apart from rows of tables and sizes,
+        are part of a knowledge base; the last few of these are kept."""
         problems: Problems = []
         params = _given.names(params, "params", problems)
         functions = _given.names(functions, "functions", problems)
@@ -255,18 +255,18 @@ class KnowledgeBase(Asking, Worlds):
 
     @property
     def semantics(self) -> str | dict[str, Any]:
-        """As it was given: a name, or a dict with ``base`` and other operators."""
+        """The semantics as given: a name, or a dict with ``base`` and other operators."""
         given = self._arguments.get("semantics")
         return json.loads(self._native.check(None))["semantics"] if given is None else given
 
     @property
     def weights(self) -> dict[str, float]:
-        """The weight of each axiom; of a family that of each member."""
+        """The weight of each axiom; for a family, of each member."""
         return dict(zip(self._some.axiom_names, self._some.weights))
 
     @cached_property
     def _classes(self) -> dict[str, int | None]:
-        """By predicate that answers for all classes at once, how many there are; −1 if that is not known."""
+        """For each predicate that answers for all classes at once, the number of classes; −1 if it is not known."""
         document = json.loads(self._native.check(None))
         size = {s["name"]: s["size"] for s in document["sorts"]}
         return {
@@ -292,7 +292,7 @@ class KnowledgeBase(Asking, Worlds):
         return found
 
     def _look(self, evaluated: Any, sorts: Any = None, tables: Any = None) -> None:
-        """Warns, once, of rows for which an `exists` has nothing to choose from."""
+        """Warns, once, of rows for which an `exists` is empty."""
         if not evaluated.empty or "empty" in self._said:
             return
         self._said.add("empty")
@@ -305,7 +305,7 @@ class KnowledgeBase(Asking, Worlds):
         _native.warn_of([("nothing-to-choose", message, "leave such rows out, by hand or with `leave_out_empty=True`")])
 
     def _impossible(self, axiom: str, sorts: Any, tables: Any) -> str:
-        """Where an axiom's `exists` has nothing to choose from. That depends on guards alone, so any values do."""
+        """Where an axiom's `exists` is empty. That depends on guards alone, so any values will do."""
         try:
             values = {}
             for name in self._places:
@@ -329,7 +329,7 @@ class KnowledgeBase(Asking, Worlds):
             _native.warn_of([("squashed-twice", message, help)])
 
     def _takes_logits(self, name: str) -> bool:
-        """Whether it is worth looking at the first values of a predicate."""
+        """Whether the first values of a predicate should be checked."""
         if f"values of {name}" in self._said:
             return False
         self._said.add(f"values of {name}")
@@ -385,7 +385,7 @@ class KnowledgeBase(Asking, Worlds):
         return _native.ask(other._native, asked, entries, other._coming(asked, sorts, tables))
 
     def _coming(self, question: dict[str, Any], sorts: Any, tables: Any) -> Any:
-        """What comes with a question, without the rows of streamed tables that it does not use."""
+        """The data of a question, without the rows of streamed tables that it does not use."""
         text, axiom = question["formula"], question["axiom"]
         if axiom is not None:
             name = axiom.split("[")[0]
@@ -422,7 +422,7 @@ class KnowledgeBase(Asking, Worlds):
     def _entries(
         self, values: Any, gradients: bool = False
     ) -> tuple[dict[str, Any], list[tuple[int, int, np.ndarray, np.ndarray | None]]]:
-        """Values as the native part takes them, and arrays for their gradients."""
+        """Values in the form that the native part takes, and arrays for their gradients."""
         problems: Problems = []
         arrays: dict[str, Any] = {}
         entries: list[tuple[int, int, np.ndarray, np.ndarray | None]] = []
@@ -474,8 +474,8 @@ class KnowledgeBase(Asking, Worlds):
         params: Mapping[str, float | Percentile] | None = None,
         functions: Mapping[str, Any] | None = None,
     ) -> np.ndarray:
-        """The rows that a predicate is asked about: ``int32``, ``[n, arity]``, each individual by its place in its sort,
-        without the class of a softmax. Where an argument is a number, it is the number's place in :attr:`numbers`."""
+        """The rows on which a predicate is needed: ``int32``, ``[n, arity]``, each individual by its place in its sort,
+        without the class of a softmax. For an argument that is a number, it has the number's place in :attr:`numbers`."""
         if predicate not in self._places:
             help = _native.did_you_mean(predicate, list(self._places))
             _native.raise_problems([("unknown-predicate", f"the theory has no predicate `{predicate}`", help)])
@@ -529,7 +529,7 @@ class KnowledgeBase(Asking, Worlds):
         return json.loads(_native.identify(self._native, predicate, supports, None if labels is None else _texts(labels)))
 
     def check(self) -> dict[str, Any]:
-        """The document of ``logltn check --json``. Whatever computes the values is ``"host"`` there, and the cost of a step is
+        """The document of ``logltn check --json``. The values count as ``"host"`` there, and the cost of a step is
         that of the axioms."""
         document = json.loads(self._native.check(self._defaults))
         for sort in document["sorts"]:
@@ -590,7 +590,7 @@ class KnowledgeBase(Asking, Worlds):
 
 
 class Truths(dict[str, float]):
-    """Truths by axiom. ``logs`` says whether they are logs, as in the log semantics and in ``prod``, or degrees between 0 and 1."""
+    """Truths by axiom. ``logs`` tells whether they are logs, as in the log semantics and in ``prod``, or degrees between 0 and 1."""
 
     def __init__(self, truths: Mapping[str, Any] = {}, logs: bool = False) -> None:
         super().__init__(truths)
@@ -628,13 +628,13 @@ class Evaluation:
 
     @property
     def truths(self) -> Truths:
-        """The truth of each axiom; of a family that of each member, ``name[ann]``. ``truths.logs`` says whether they are logs."""
+        """The truth of each axiom; for a family, of each member, ``name[ann]``. ``truths.logs`` tells whether they are logs."""
         number = self._dtype.type
         return Truths({name: number(truth) for name, truth in self._native.truths().items()}, self._logs)
 
     @property
     def empty_exists(self) -> dict[str, int]:
-        """How often an ``exists`` of an axiom had nothing to choose from."""
+        """How often an ``exists`` of an axiom was empty."""
         return self._native.empty_exists()
 
     def __repr__(self) -> str:
@@ -675,7 +675,7 @@ def _listed(given: Any) -> Any:
 
 
 def _double(dtype: Any, problems: Problems) -> bool | None:
-    """Whether to compute in double precision; none if that follows the values."""
+    """Whether to compute in double precision; None if the values decide."""
     if dtype is None:
         return None
     name = str(dtype).removeprefix("torch.")

@@ -28,11 +28,11 @@ class ExportedPlan:
 
 @dataclass(frozen=True)
 class ChosenRows:
-    """What a call has chosen of a plan that was exported with all rows."""
+    """The part that a call uses of a plan that was exported with all rows."""
 
     # The number of each component that lists rows of batched tables, its offsets, and its tuples by their places in the list of all.
     components: list[tuple[int, np.ndarray, np.ndarray]]
-    # By request: the codes of its rows, if they are not those of the plan.
+    # By request: the codes of its rows, if they differ from the plan's.
     codes: list[np.ndarray | None]
     # As those of a plan, and where rows are among those that networks were asked about.
     places: list[tuple[int, np.ndarray | None, np.ndarray | None, np.ndarray | None]]
@@ -44,13 +44,13 @@ def exported(native: Any, coming: Any, by_rows: bool = True) -> ExportedPlan:
 
 
 def kept(native: Any, plan: Any) -> ExportedPlan:
-    """A plan for more calls than one, with all its rows."""
+    """A plan that is reused across calls, with all its rows."""
     header, arrays = _native.export_kept(native, plan)
     return _read(header, arrays, [], [])
 
 
 def chosen(native: Any, about: Any, by_rows: bool) -> tuple[Any, ChosenRows] | None:
-    """The plan of which a call chooses rows, and what it chooses; none if the plan is that of the call alone."""
+    """The plan from which a call selects rows, and the selection; None if the plan was made for this call alone."""
     found = _native.choose(native, about, by_rows)
     if found is None:
         return None

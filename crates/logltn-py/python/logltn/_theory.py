@@ -1,4 +1,4 @@
-"""Theories: the text that says what is true."""
+"""Theories: sorts, symbols and axioms as text."""
 
 from __future__ import annotations
 

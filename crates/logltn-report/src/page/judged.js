@@ -52,7 +52,7 @@ function calibrationPlot(bins, rows) {
   const off = bins.reduce((sum, bin) => sum + bin.rows * Math.abs(bin.said - bin.right), 0) / Math.max(1, rows);
   const dots = bins.map((bin) => ({ at: [bin.said, bin.right], r: 2.5 + 6 * Math.sqrt(bin.rows / most), colour: paletteColour(0),
     title: `said ${shown(bin.said)}, right in ${shown(bin.right)} of ${counted(bin.rows)} rows` }));
-  return plotOf({ title: "Calibration", x: "how sure it is", y: "how often it is right", from: 0, to: 1, diagonal: true,
+  return plotOf({ title: "Calibration", x: "confidence", y: "share that is right", from: 0, to: 1, diagonal: true,
     lines: [{ points: bins.map((bin) => [bin.said, bin.right]), colour: paletteColour(0) }], dots,
     told: `On average ${shown(off)} off the diagonal; large dots are many rows.` });
 }

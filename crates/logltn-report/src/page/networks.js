@@ -48,7 +48,7 @@ function scatter(network) {
   const classOf = network.points.class;
   const canvas = element("canvas", { role: "img", tabindex: 0,
     "aria-label": `${network.sort} in two principal components, coloured by ${network.predicate}. Left and right arrow read the points.` });
-  const reading = element("p", { class: "note", role: "status" }, "A point says what it is under the pointer.");
+  const reading = element("p", { class: "note", role: "status" }, "Hover over a point to see its name.");
   const [left, right, low, high] = [Math.min(...x), Math.max(...x), Math.min(...y), Math.max(...y)];
   const placeOf = (i, width, height) => [
     12 + (width - 24) * (x[i] - left) / (right - left || 1), height - 12 - (height - 24) * (y[i] - low) / (high - low || 1)];

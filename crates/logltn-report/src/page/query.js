@@ -38,7 +38,7 @@ function answered(told) {
     element("td", {}, truthBar(answer.truth, howTrue(answer)))));
   return [
     element("p", {}, `The ${rows.length} truest of ${counted(told.total)} bindings.`),
-    element("table", { class: "answers", "aria-label": "Answers, the truest first" },
+    element("table", { class: "answers", "aria-label": "Answers, best first" },
       element("thead", {}, element("tr", {}, ["", "Binding", "Truth"].map((title) => element("th", { scope: "col" }, title)))),
       element("tbody", {}, rows)),
     warnings,
@@ -68,8 +68,8 @@ export function queryPanel(id, details, panel) {
     button.disabled = false;
   };
   const form = element("form", { class: "query", onsubmit: ask },
-    element("label", { for: "question" }, "A formula, or `find x: Sort. …` for what makes it true"),
-    field, element("p", { id: "question-help", class: "note" }, "Over the symbols of the theory, with the newest weights. Ctrl-Enter asks."), button);
+    element("label", { for: "question" }, "A formula, or `find x: Sort. …` for the bindings that satisfy it"),
+    field, element("p", { id: "question-help", class: "note" }, "Use the symbols of the theory; answers are computed with the newest weights. Ctrl-Enter asks."), button);
   field.addEventListener("keydown", (event) => { if (event.key === "Enter" && event.ctrlKey) ask(event); });
   const theory = element("details", {}, element("summary", {}, "Theory"), element("pre", { class: "formula" }, details.theory));
   if (!state.source.live) panel.replaceChildren(element("p", { class: "note" }, "Questions need `logltn dashboard`."), theory);

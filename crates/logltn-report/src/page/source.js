@@ -56,7 +56,7 @@ function live() {
 function inside(data) {
   const of = (part, run) => {
     const found_ = data[part]?.[run];
-    if (found_ === undefined) throw new Refused([{ message: "the page does not hold this" }]);
+    if (found_ === undefined) throw new Refused([{ message: "this page does not contain that" }]);
     return found_;
   };
   return {

@@ -12,7 +12,7 @@ export function toldPanel(id, details, panel) {
   const others = [...state.chosen].filter((other) => other !== id && state.runs.has(other));
   const differing = element("input", { type: "checkbox" });
   differing.checked = others.length > 0;
-  const place = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "What the runs were told" });
+  const place = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Settings of the runs" });
   const load = async () => {
     try {
       // Of one that cannot be read the list says so; the others can be compared all the same.
@@ -22,12 +22,12 @@ export function toldPanel(id, details, panel) {
       const differs = (key) => new Set(all.map(([, one]) => text(one.told[key]))).size > 1;
       const show = () => {
         const wanted = keys.filter((key) => !differing.checked || differs(key));
-        place.replaceChildren(element("table", { class: "told", "aria-label": "What the runs were told, by key" },
+        place.replaceChildren(element("table", { class: "told", "aria-label": "Settings of the runs, by key" },
           element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Key"),
             all.map(([run]) => element("th", { scope: "col" }, nameOf(state.runs.get(run) ?? { id: run }))))),
           element("tbody", {}, wanted.map((key) => element("tr", { class: differs(key) ? "differs" : null },
             element("th", { scope: "row" }, key), all.map(([, one]) => element("td", { class: "formula" }, text(one.told[key]))))))),
-        wanted.length ? "" : element("p", { class: "note" }, "They were told the same."));
+        wanted.length ? "" : element("p", { class: "note" }, "The runs have the same settings."));
       };
       differing.addEventListener("change", show);
       show();

@@ -1,4 +1,4 @@
-//! Does a manifest fit its theory?
+//! Checks a manifest against its theory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +29,7 @@ pub struct TheoryNames {
     pub axioms: BTreeSet<String>,
     /// The predicates and functions that axioms use.
     pub used: BTreeSet<String>,
-    /// What the theory means to declare, of whatever kind, but does wrongly: nothing is said about its uses.
+    /// Names whose declarations in the theory have errors; their uses are not reported.
     pub broken: BTreeSet<String>,
 }
 
@@ -44,9 +44,9 @@ pub enum SortKind {
     Labels,
 }
 
-/// Everything in which `manifest` does not fit the theory. What is not grounded is reported at the
-/// manifest's `theory`; a predicate or function without grounding is left to the host, with a warning, unless an axiom uses it
-/// and the manifest says how to train.
+/// Reports everything in `manifest` that does not fit the theory. Missing groundings are reported at the manifest's
+/// `theory`; a predicate or function without grounding is left to the host, with a warning, unless an axiom uses it and
+/// the manifest says how to train.
 pub fn check_against(manifest: &Manifest, theory: &TheoryNames) -> Diagnostics {
     let mut check = Check {
         manifest,
@@ -69,7 +69,7 @@ pub fn check_against(manifest: &Manifest, theory: &TheoryNames) -> Diagnostics {
 struct Check<'m> {
     manifest: &'m Manifest,
     theory: &'m TheoryNames,
-    /// What is missing because the manifest has it under a name that is nearly right, as `params.near`. That name
+    /// Symbols that are missing because the manifest has them under a misspelt name, such as `params.near`. That name
     /// has been reported, and the two are one mistake.
     misspelt: BTreeSet<String>,
     problems: Problems<'m>,
@@ -326,7 +326,7 @@ impl<'m> Check<'m> {
         self.problems.push(symbol.span, "", diagnostic);
     }
 
-    /// A network that reads its own output, by way of others, can never be run.
+    /// A network that reads its own output, directly or through others, can never be run.
     fn cycles(&mut self) {
         let readers: BTreeMap<&str, Vec<Call<'m>>> = self
             .networks()
@@ -374,7 +374,7 @@ impl<'m> Check<'m> {
         }
     }
 
-    /// What the theory declares and the manifest does not ground.
+    /// Reports symbols that the theory declares and the manifest does not ground.
     fn missing(&mut self) {
         let (manifest, theory) = (self.manifest, self.theory);
         let misspelt = std::mem::take(&mut self.misspelt);
@@ -389,9 +389,9 @@ impl<'m> Check<'m> {
             self.problems
                 .push(manifest.theory.span, "in this theory", diagnostic);
         };
-        // Behind `[predicates.q]` with an output and nothing else stands host code.
+        // `[predicates.q]` with an output and nothing else is grounded by host code.
         let stands_behind = |name: &str| manifest.predicates.contains_key(name);
-        // Nothing can be trained without it, and it was not declared to come from host code.
+        // Training needs it, and it was not declared to come from host code.
         let trains = manifest.train.is_some();
         let not_grounded = |kind: &str, name: &str, what: &str| match trains
             && theory.used.contains(name)

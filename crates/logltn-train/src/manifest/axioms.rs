@@ -1,4 +1,4 @@
-//! `[axioms]`: what single axioms or families have of their own.
+//! `[axioms]`: settings of single axioms or families.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ impl Manifest {
         hard.map(|(name, _)| name.as_str())
     }
 
-    /// What is set for single axioms, for a session or an engine.
+    /// The settings of single axioms, for a session or an engine.
     pub fn axiom_settings(&self) -> BTreeMap<String, AxiomSettings> {
         let settings = |axiom: &Axiom| AxiomSettings {
             weight: axiom.weight,

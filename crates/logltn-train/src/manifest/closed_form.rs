@@ -63,7 +63,7 @@ fn read_form(item: &Item<'_>) -> Option<ClosedForm> {
         (_, Some(text), ..) => (text, ClosedForm::log_truth),
         (_, _, Some(text), _) => (text, ClosedForm::logit),
         (.., Some(text)) => (text, ClosedForm::softmax),
-        // Another key is most likely meant for one of these, and has been reported.
+        // Another key is most likely a misspelt one of these, and has been reported.
         (None, None, None, None) if problems.count() > before => return None,
         (None, None, None, None) => {
             let path = &item.path;

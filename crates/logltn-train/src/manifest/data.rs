@@ -1,4 +1,4 @@
-//! `[sorts]`, `[tables]` and `[params]`: which data.
+//! `[sorts]`, `[tables]` and `[params]`: the data.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -35,9 +35,9 @@ pub enum Split {
     Shares {
         /// The parts and their shares: `test`, `valid`.
         shares: Vec<(&'static str, f64)>,
-        /// What the choice depends on.
+        /// The seed of the choice.
         seed: u64,
-        /// The column whose values are to be spread evenly; who has none is in `train`.
+        /// The column whose values are spread evenly; individuals without a value are in `train`.
         by: Option<Spanned<String>>,
     },
 }
@@ -58,7 +58,7 @@ pub enum Individuals {
 pub struct FeatureSource {
     /// The file.
     pub file: Spanned<PathBuf>,
-    /// The columns that are features, in this order; without, all but that of the names.
+    /// The columns that are features, in this order; by default all except that of the names.
     pub columns: Option<Spanned<Vec<Spanned<String>>>>,
     /// The column whose values name the individuals.
     pub names: Option<Spanned<String>>,
@@ -84,7 +84,7 @@ pub struct Table {
     pub rows: Spanned<PathBuf>,
     /// The columns of the individuals' own file, in the order of the table's, after the individual itself.
     pub columns: Option<Spanned<Vec<Spanned<String>>>>,
-    /// The part of the individuals that it is about.
+    /// The part of the individuals to use.
     pub part: Option<Spanned<String>>,
     /// How many rows each training step draws; `None` is all.
     pub batch: Option<Spanned<usize>>,
@@ -228,7 +228,7 @@ impl FeatureSource {
         let prepare = table.read("prepare", read_prepare).flatten();
         let before = item.problems.count();
         table.end()?;
-        // A misspelt `names` must not make every name in every file a mistake.
+        // A misspelt `names` must not turn every name in every file into an error.
         (item.problems.count() == before).then_some(FeatureSource {
             file: file?,
             columns,

@@ -19,20 +19,20 @@ pub struct Evaluate {
     pub metrics: Vec<MetricSpec>,
 }
 
-/// One number that says how good a predicate, a function or a table's axioms are.
+/// One metric of a predicate, a function or a table's axioms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricSpec {
     /// Its place.
     pub span: Span,
-    /// Which number.
+    /// The kind of metric.
     pub kind: MetricKind,
     /// The predicate, function or table that is measured.
     pub of: Spanned<String>,
     /// What it is measured against.
     pub truth: MetricTruth,
-    /// With `rows`: the columns of the individuals' own file that say what is right.
+    /// With `rows`: the columns of the individuals' own file with the right values.
     pub columns: Option<Spanned<Vec<Spanned<String>>>>,
-    /// With `rows`: the part of the individuals that is looked at.
+    /// With `rows`: the part of the individuals to use.
     pub part: Option<Spanned<String>>,
     /// For `mrr` and `hits`.
     pub ranking: Option<Ranking>,
@@ -45,16 +45,16 @@ pub struct MetricSpec {
 pub enum MetricTruth {
     /// `rows = "test.csv"`.
     Rows(Spanned<PathBuf>),
-    /// The rows that a table has for training.
+    /// The training rows of a table.
     OwnRows,
     /// `labels = "Point"`: the `labels` of that sort.
     Labels(Spanned<String>),
 }
 
-/// How a row's individual is looked for among all of its sort.
+/// How a row's individual is ranked among all of its sort.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranking {
-    /// The argument that is looked for.
+    /// The argument that is ranked.
     pub of: Spanned<String>,
     /// Tables whose rows do not count as mistakes.
     pub filter: Vec<Spanned<String>>,
@@ -62,7 +62,7 @@ pub struct Ranking {
     pub k: Option<Spanned<usize>>,
 }
 
-/// The keys of a metric besides `metric` and `name`, as they stand in the file.
+/// The keys of a metric besides `metric` and `name`, as they are in the file.
 struct Keys<'d> {
     subjects: [(Subject, Option<Item<'d>>); 3],
     rows: Option<Item<'d>>,
@@ -75,8 +75,8 @@ struct Keys<'d> {
 }
 
 impl MetricSpec {
-    /// What reports call it: its `name`, or else `accuracy(digit)`, `hits@10(linked, t)`: what is measured, and which
-    /// argument is looked for.
+    /// Its name in reports: its `name`, or else `accuracy(digit)`, `hits@10(linked, t)`, with the measured symbol and
+    /// the ranked argument.
     pub fn label(&self) -> String {
         if let Some(name) = &self.name {
             return name.value.clone();
@@ -109,7 +109,7 @@ impl MetricSpec {
         let name = table.text("name", "a name for reports");
         let span = table.span;
         let kind = kind.and_then(|item| item.one_of(MetricKind::ALL));
-        // What else is needed depends on what it is.
+        // The other keys depend on the kind.
         let Some(Spanned { value: kind, .. }) = kind else {
             table.finish();
             return None;
@@ -146,7 +146,7 @@ impl MetricSpec {
 }
 
 impl Keys<'_> {
-    /// Whether there is all that a metric needs, and nothing that it has no use for.
+    /// Checks that a metric has all keys that it needs, and no others.
     fn check(&self, kind: MetricKind, span: Span, table: &mut Table<'_>, problems: &Problems<'_>) {
         let path = table.path.clone();
         let name = kind.name();

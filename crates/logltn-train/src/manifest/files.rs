@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::{Grounding, Individuals, Manifest, MetricTruth, Spanned, Start};
 
 impl Manifest {
-    /// The files of data that it names, seen from where the program runs.
+    /// The data files that it names, relative to the working directory.
     pub fn data_files(&self) -> Vec<PathBuf> {
         let files = learnt_from(self).into_iter().chain(measured_against(self));
         files.map(|file| self.resolve(&file.value)).collect()
@@ -17,7 +17,7 @@ impl Manifest {
     }
 }
 
-/// The files that something is learnt from.
+/// The files that training reads.
 pub(crate) fn learnt_from(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
     let mut files = Vec::new();
     for sort in manifest.sorts.values() {
@@ -44,7 +44,7 @@ pub(crate) fn learnt_from(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
     files
 }
 
-/// The files that are only measured against.
+/// The files that only metrics read.
 pub(crate) fn measured_against(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
     let labels = (manifest.sorts.values()).filter_map(|sort| Some(&sort.labels.as_ref()?.file));
     let metrics = manifest.evaluate.iter().flat_map(|e| &e.metrics);

@@ -1,7 +1,7 @@
-//! Every key of a manifest, said once: its name, what it holds, what holds without it, and a sentence.
+//! Every key of a manifest, defined once: its name, type, default and a description.
 //!
-//! `logltn schema`, `docs/manifest.md` and the language server's completions come from this table. A test reads manifests that
-//! visit every table of the reader, and fails where reader and table do not know the same keys.
+//! `logltn schema`, `docs/manifest.md` and the language server's completions come from this table. A test reads
+//! manifests that visit every table of the reader, and fails if reader and table have different keys.
 
 use logltn::Semantics;
 use logltn_data::ColumnKind;
@@ -9,18 +9,18 @@ use logltn_learn::MetricKind;
 use logltn_nn::Activation;
 use serde_json::{Value, json};
 
-/// What a key holds.
+/// The type of a key.
 #[derive(Clone, Copy)]
 pub enum Kind {
-    /// A string; the word says of what: `a column's name`.
+    /// A string, with a description: `a column's name`.
     Text(&'static str),
     /// A path, relative to the manifest.
     File,
     /// `true` or `false`.
     Flag,
-    /// A finite number of at least so much, if there is a bound.
+    /// A finite number, with an optional lower bound.
     Number(Option<f64>),
-    /// A whole number of at least so much.
+    /// A whole number with a lower bound.
     Whole(u64),
     /// One of these words.
     Choice(fn() -> Vec<&'static str>),
@@ -32,13 +32,13 @@ pub enum Kind {
     Either(&'static [Kind]),
     /// A table with these keys.
     Table(&'static Group),
-    /// A table whose names are those of the theory, or the user's own.
+    /// A table whose keys are names of the theory, or chosen by the user.
     Named(&'static Kind),
 }
 
 /// The keys of one table.
 pub struct Group {
-    /// What it is called in the schema and in the documents.
+    /// Its name in the schema and in the documents.
     pub title: &'static str,
     /// Its keys, in the order of the documents.
     pub keys: &'static [Key],
@@ -48,11 +48,11 @@ pub struct Group {
 
 /// One key.
 pub struct Key {
-    /// As it is written.
+    /// Its name.
     pub name: &'static str,
     /// What it holds.
     pub kind: Kind,
-    /// What holds without it, in Markdown; empty where that needs no word, `required` where it must be given.
+    /// The default, in Markdown; empty if obvious, `required` if it must be given.
     pub default: &'static str,
     /// What it is for, in Markdown.
     pub sentence: &'static str,
@@ -399,7 +399,7 @@ impl Kind {
         }
     }
 
-    /// In words, for documents and messages.
+    /// As words, for documents and messages.
     pub fn words(self) -> String {
         let joined = |kinds: &[Kind], word: &str| {
             let all: Vec<String> = kinds.iter().map(|kind| kind.words()).collect();

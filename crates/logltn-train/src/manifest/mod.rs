@@ -1,4 +1,4 @@
-//! Manifests: which data, networks and semantics ground a theory, and how to train.
+//! Manifests: the data, networks and semantics that ground a theory, and how to train.
 //!
 //! A manifest is a TOML file. Reading one finds every mistake in one pass, each with its place; unknown
 //! keys are refused.
@@ -65,7 +65,7 @@ use reader::Problems;
 /// Ordered by name, so that nothing that is derived from it depends on the order in the file.
 pub type Section<T> = BTreeMap<String, Spanned<T>>;
 
-/// A manifest that is right in itself. Whether it fits its theory is for [`check_against`] to say.
+/// A valid manifest. [`check_against`] checks it against its theory.
 #[derive(Clone, Debug)]
 pub struct Manifest {
     /// The text, for messages that point into it.
@@ -98,13 +98,13 @@ pub struct Manifest {
     pub train: Option<Spanned<Train>>,
     /// `[evaluate]`, if it is there.
     pub evaluate: Option<Spanned<Evaluate>>,
-    /// Entries that are wrong, were reported and are left out above, such as `sorts.Point`; empty in a
-    /// manifest that is right. Nobody need say that they are missing.
+    /// Entries with errors that were reported and are left out above, such as `sorts.Point`; empty in a valid
+    /// manifest. They are not reported as missing again.
     pub broken: BTreeSet<String>,
 }
 
 impl Manifest {
-    /// The largest file that is read: a thousand times what anybody writes.
+    /// The largest file that is read: a thousand times the size of any real manifest.
     pub const MAX_BYTES: u64 = 16 << 20;
 
     /// Reads a manifest, with its warnings.
@@ -116,9 +116,8 @@ impl Manifest {
         }
     }
 
-    /// What could be understood of a manifest, with the mistakes and warnings pushed to `out`: for a
-    /// program that wants to go on and find more mistakes elsewhere. `None` if that is not even where the
-    /// theory is.
+    /// The parts of a manifest that could be understood, with mistakes and warnings pushed to `out`: for programs
+    /// that go on to find more mistakes elsewhere. `None` if not even the theory's path is known.
     pub fn read_as_far_as_possible(path: &Path, out: &mut Diagnostics) -> Option<Manifest> {
         let dir = match path.parent() {
             Some(dir) if !dir.as_os_str().is_empty() => dir,
@@ -142,7 +141,7 @@ impl Manifest {
         }
     }
 
-    /// What could be understood of the text of a manifest, as [`Manifest::read_as_far_as_possible`] does of a file.
+    /// Like [`Manifest::read_as_far_as_possible`], for the text of a manifest.
     pub fn parse_as_far_as_possible(
         source: Source,
         dir: &Path,
@@ -164,7 +163,7 @@ impl Manifest {
         manifest
     }
 
-    /// A path of the manifest, seen from where the program runs.
+    /// A path of the manifest, relative to the working directory.
     pub fn resolve(&self, path: impl AsRef<Path>) -> PathBuf {
         if self.dir == Path::new(".") {
             return path.as_ref().to_owned(); // `./points.csv` would be the same, but is not what the manifest says
@@ -250,7 +249,7 @@ fn read_source(path: &Path) -> Result<Source, Diagnostic> {
     String::from_utf8(bytes)
         .map(|text| Source::new(name.clone(), text))
         .map_err(|error| {
-            // Up to the bad byte the lossy text is the same, and there it has a replacement character.
+            // The lossy text is the same up to the bad byte, where it has a replacement character.
             let at = error.utf8_error().valid_up_to();
             let lossy = String::from_utf8_lossy(error.as_bytes());
             let dropped = if lossy.starts_with('\u{feff}') { 3 } else { 0 };
@@ -265,11 +264,11 @@ fn read_source(path: &Path) -> Result<Source, Diagnostic> {
         })
 }
 
-/// After this many mistakes in the notation the parser is guessing.
+/// After this many syntax errors the parser is guessing.
 const MAX_SYNTAX_ERRORS: usize = 10;
 
-/// Reports what is not TOML; true if the document cannot be relied on. A duplicate key does no harm to the
-/// rest of the document, so the rest is still checked.
+/// Reports syntax errors; true if the document cannot be relied on. After a duplicate key the rest of the document is
+/// still checked.
 fn report_syntax(errors: &[toml::de::Error], problems: &Problems<'_>) -> bool {
     let end = problems.source.text().len();
     let mut places: Vec<(usize, usize, &toml::de::Error)> = errors
@@ -280,7 +279,7 @@ fn report_syntax(errors: &[toml::de::Error], problems: &Problems<'_>) -> bool {
         })
         .collect();
     places.sort_by_key(|(start, ..)| *start);
-    // One for each line: the others follow from it, as a rule.
+    // One for each line: others on the line usually follow from it.
     places.dedup_by_key(|(start, ..)| problems.source.line(*start as u32));
     for (start, end, error) in places.iter().take(MAX_SYNTAX_ERRORS) {
         let message = error.message();
@@ -331,7 +330,7 @@ fn read_document<'d>(
         None => Some(Semantics::default()),
     };
     let mut broken = BTreeSet::new();
-    // A section that is not a table was reported; an empty one stands in for it.
+    // A section that is not a table has been reported; an empty one replaces it.
     macro_rules! section {
         ($key:literal, $type:ty) => {
             table
@@ -371,7 +370,7 @@ fn read_document<'d>(
         source,
         dir: dir.to_owned(),
         theory: theory?,
-        // What is wrong has been reported; the default lets the rest be checked.
+        // The error has been reported; with the default, the rest can be checked.
         semantics: semantics.unwrap_or_default(),
         sorts,
         params,

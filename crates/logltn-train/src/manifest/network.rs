@@ -17,8 +17,8 @@ pub struct Network {
     pub body: NetworkBody,
     /// Its inputs in order; `None` means all features of all arguments.
     pub inputs: Option<Vec<Spanned<InputExpr>>>,
-    /// `undecided = true`: the weights of the output layer start at 0, so that all classes are equally likely at first. If nothing is
-    /// said, the theory decides.
+    /// `undecided = true`: the weights of the output layer start at 0, so that all classes are equally likely at first.
+    /// By default the theory decides.
     pub undecided: Option<bool>,
 }
 
@@ -49,7 +49,7 @@ fn activations() -> [(&'static str, Activation); 4] {
     Activation::ALL.map(|activation| (activation.name(), activation))
 }
 
-/// Large enough for any CPU network, small enough that a slip of the finger does not exhaust memory.
+/// Large enough for any CPU network, small enough that a typo does not exhaust memory.
 pub(super) const MAX_WIDTH: u64 = 1 << 20;
 const MAX_SIDE: u64 = 1024;
 
@@ -219,7 +219,7 @@ fn read_convolution(conv: &Item<'_>) -> Option<Layer> {
 /// Convolution and pooling need an image, dense layers (also the output layer, which is added) a row.
 fn check_order(layers: &[Spanned<Layer>], problems: &Problems<'_>) {
     let error = |what: &str| Diagnostic::error(Code::InvalidLayers, what);
-    // What is known of the value between two layers: the last layer that made an image, or a row.
+    // The kind of value between two layers: an image, with the layer that made it, or a row.
     let mut image: Option<Span> = None;
     let mut row: Option<Span> = None;
     for layer in layers {

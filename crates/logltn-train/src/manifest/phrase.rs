@@ -1,4 +1,4 @@
-//! The little expressions inside strings of a manifest: `stop(type(x))`, `dist(Point, Point)`.
+//! Expressions inside strings of a manifest: `stop(type(x))`, `dist(Point, Point)`.
 
 use logltn::{Code, Diagnostic, Span};
 use logltn_learn::{InputExpr, Spanned, Unexpected, parse_distance};

@@ -1,8 +1,8 @@
 //! Reading TOML without stopping at the first mistake.
 //!
-//! [`Problems`] collects what is wrong. [`Item`] is one value with its path and place and knows how to turn
-//! into a number, a string, a list. [`Table`] remembers every key it was asked for, so that the keys nobody
-//! asked for can be refused, and the list of known keys cannot fall out of step with what is read.
+//! [`Problems`] collects errors. [`Item`] is one value with its path and place, with conversions to a number, a
+//! string, a list. [`Table`] records every key that is requested, so that all other keys can be refused, and the list
+//! of known keys always matches the keys that are read.
 //!
 //! Everything returns an `Option`: `None` means "reported, carry on with the rest of the file".
 
@@ -39,12 +39,12 @@ impl<'s> Problems<'s> {
         self.found.borrow_mut().push(found);
     }
 
-    /// Reports an error that its message explains well enough.
+    /// Reports an error whose message needs no help.
     pub(super) fn error(&self, code: Code, span: Span, message: impl Into<String>) {
         self.push(span, "", Diagnostic::error(code, message));
     }
 
-    /// How many were found so far.
+    /// The number of problems so far.
     pub(super) fn count(&self) -> usize {
         self.found.borrow().len()
     }
@@ -69,7 +69,7 @@ pub(super) struct Item<'d> {
     pub(super) value: &'d DeValue<'d>,
 }
 
-/// What a value is, in words.
+/// The kind of a value, in words.
 fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a string",
@@ -83,7 +83,7 @@ fn kind(value: &DeValue<'_>) -> &'static str {
 }
 
 impl<'d> Item<'d> {
-    /// Reports what is wrong with the value.
+    /// Reports an error in the value.
     pub(super) fn wrong(&self, label: &str, diagnostic: Diagnostic) {
         self.problems.push(self.span, label, diagnostic);
     }
@@ -218,7 +218,7 @@ impl<'d> Item<'d> {
         }
     }
 
-    /// A finite number for which `fits` holds; `range` says so in words.
+    /// A finite number for which `fits` holds; `range` describes the condition.
     pub(super) fn number_where(
         &self,
         range: &str,
@@ -241,7 +241,7 @@ impl<'d> Item<'d> {
             Ok(n) if (i128::from(least)..=i128::from(most)).contains(&n) => {
                 Some(Spanned::new(n as u64, self.span))
             }
-            // What does not even fit 128 bits is too large, unless it is negative.
+            // A number that does not fit 128 bits is too large, unless it is negative.
             _ if n.as_str().starts_with('-') || n.as_str().trim_start_matches('0').is_empty() => {
                 self.out_of_range(&format!("at least {least}"))
             }
@@ -328,8 +328,8 @@ impl<'d> Item<'d> {
         }
     }
 
-    /// Where to point for the thing as a whole: at the name in a header, else at the value, which is
-    /// easier to recognise than `{ … }`.
+    /// The place of the whole item: the name in a header, otherwise the value, which is easier to recognise than `{ …
+    /// }`.
     fn place(&self) -> Span {
         if self.span.start <= self.key.start {
             self.key
@@ -386,7 +386,7 @@ impl<'d> Item<'d> {
 /// Names with their places.
 pub(super) type Names = Spanned<Vec<Spanned<String>>>;
 
-/// A table that knows which of its keys were asked for.
+/// A table that records which of its keys were requested.
 pub(super) struct Table<'d> {
     problems: &'d Problems<'d>,
     /// As in `predicates.C`; empty for the whole file.
@@ -394,7 +394,7 @@ pub(super) struct Table<'d> {
     pub(super) span: Span,
     table: &'d DeTable<'d>,
     known: Vec<&'static str>,
-    /// Whether all that was read could be read.
+    /// Whether everything so far could be read.
     sound: bool,
 }
 
@@ -415,7 +415,7 @@ impl<'d> Table<'d> {
         }
     }
 
-    /// The value of `key`, if it is there. Every key must be asked for before [`Table::finish`].
+    /// The value of `key`, if it is there. Every key must be requested before [`Table::finish`].
     pub(super) fn take(&mut self, key: &'static str) -> Option<Item<'d>> {
         if !self.known.contains(&key) {
             self.known.push(key);
@@ -445,8 +445,8 @@ impl<'d> Table<'d> {
         item
     }
 
-    /// The value of `key` as `read` understands it; none if it is not there or could not be read, in which case [`Table::end`]
-    /// says so.
+    /// The value of `key`, converted by `read`; `None` if it is not there or could not be read; [`Table::end`] reports
+    /// the latter.
     pub(super) fn read<T>(
         &mut self,
         key: &'static str,
@@ -456,7 +456,7 @@ impl<'d> Table<'d> {
         self.value(&item, read)
     }
 
-    /// The same of an item of it that was taken before.
+    /// The same for an item that was taken before.
     pub(super) fn value<T>(
         &mut self,
         item: &Item<'d>,
@@ -499,7 +499,7 @@ impl<'d> Table<'d> {
             .map(|n| n.value)
     }
 
-    /// `true` or `false`, which is what holds without it.
+    /// `true` or `false`, the default.
     pub(super) fn flag(&mut self, key: &'static str) -> bool {
         self.read(key, Item::boolean).is_some_and(|flag| flag.value)
     }
@@ -553,7 +553,7 @@ impl<'d> Table<'d> {
         }
     }
 
-    /// The keys that were asked for, in the order of the table of all keys.
+    /// The requested keys, in the order of the table of all keys.
     fn known_keys(&self) -> Vec<&'static str> {
         let mut known = self.known.clone();
         if let Some(group) = MANIFEST.at_path(&self.path) {
@@ -601,7 +601,7 @@ pub(super) fn span(range: std::ops::Range<usize>) -> Span {
     Span::new(range.start, range.end)
 }
 
-/// What other programs call a key, or where it belongs, with how to say it here.
+/// Names of keys in other programs, or misplaced keys, with the right form.
 fn elsewhere(key: &str, known: &[&str]) -> Option<String> {
     let has = |name: &str| known.contains(&name);
     let text = match key {
@@ -626,8 +626,7 @@ fn elsewhere(key: &str, known: &[&str]) -> Option<String> {
     Some(text.to_string())
 }
 
-/// `did you mean …?` for a slip of the fingers, or for the only choice that a word is short or long for: `acc`, `auc`,
-/// `product`.
+/// `did you mean …?` for a typo, or for the only choice that the word abbreviates or extends: `acc`, `auc`, `product`.
 pub(super) fn did_you_mean<'a>(
     text: &str,
     choices: impl IntoIterator<Item = &'a str>,
@@ -652,7 +651,7 @@ pub(super) fn did_you_mean<'a>(
     })
 }
 
-/// Which keys were asked for, for the test that compares them with the table of keys.
+/// The requested keys, for the test that compares them with the table of keys.
 #[cfg(test)]
 pub(super) mod asked {
     use std::cell::RefCell;

@@ -15,7 +15,7 @@ pub(super) enum End {
 /// `[schedule]`: α, p and p_forall during training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scheduled {
-    /// α, if it is said.
+    /// α, if given.
     pub alpha: Option<Schedule>,
     /// p of pMean.
     pub p: Schedule,
@@ -45,7 +45,7 @@ impl From<Schedules> for Scheduled {
 }
 
 impl Scheduled {
-    /// What training takes: the paper's schedule of α where none is said.
+    /// The parameters of training: the paper's schedule of α by default.
     pub fn training(&self) -> Schedules {
         let alpha = self.alpha.clone();
         Schedules {
@@ -55,7 +55,7 @@ impl Scheduled {
         }
     }
 
-    /// What evaluation takes: the last values; where no schedule of α is said, that of the paper for a trained model,
+    /// The parameters of evaluation: the last values. Without a schedule of α, that of the paper for a trained model,
     /// and α = 1 where nothing was trained.
     pub fn last(&self, trained: bool) -> Parameters {
         let mut last = self.training().last();
@@ -66,8 +66,8 @@ impl Scheduled {
     }
 }
 
-/// Reads a number, `{ linear = [a, b] }`, `{ exponential = [a, b] }` or `{ at = [[0, a], [n, b]] }`. `check` says what is wrong with a
-/// number at one end, in words that complete "must be …".
+/// Reads a number, `{ linear = [a, b] }`, `{ exponential = [a, b] }` or `{ at = [[0, a], [n, b]] }`. `check` returns
+/// the error of a number at one end, in words that complete "must be …".
 pub(super) fn read_schedule(
     item: &Item<'_>,
     check: impl Fn(f64, End) -> Result<(), &'static str>,

@@ -4,7 +4,7 @@ use logltn::{Code, Diagnostic, Semantics, Space};
 
 use super::reader::{Item, did_you_mean, quoted_list};
 
-/// Reads a semantics, checking every override by itself.
+/// Reads a semantics, checking every override separately.
 pub(super) fn read(item: &Item<'_>) -> Option<Semantics> {
     if item.is_string() {
         return read_base(item);

@@ -16,13 +16,13 @@ use super::reader::{Item, Problems};
 pub struct Predicate {
     /// Names for the arguments, to be used in `inputs`.
     pub args: Option<Spanned<Vec<Spanned<String>>>>,
-    /// Where its truth comes from.
+    /// The source of its truth.
     pub grounding: Grounding,
-    /// The weight of a term by which each row of a softmax is decided: `crisp`, 0 unless said.
+    /// `crisp`: the weight of a term that pushes each row of a softmax to a decision; 0 by default.
     pub crisp: f64,
 }
 
-/// Where the truth of a predicate comes from.
+/// The source of a predicate's truth.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Grounding {
     /// `network = …`.
@@ -43,20 +43,20 @@ pub enum Grounding {
     Truth(Spanned<PathBuf>),
     /// `log_truth = "p.csv"`: logs of truth degrees.
     LogTruth(Spanned<PathBuf>),
-    /// `learnable = true`: a logit of its own for each tuple of individuals.
+    /// `learnable = true`: a separate logit for each tuple of individuals.
     Learnable {
-        /// Where this is said.
+        /// The place of this key.
         span: Span,
-        /// What each is before training: `initial`, 0 unless said.
+        /// The value of each before training: `initial`, 0 by default.
         initial: f64,
-        /// What they mean; a sigmoid unless said.
+        /// What they mean; a sigmoid by default.
         output: Option<Spanned<Output>>,
     },
     /// `closed_form = …`: arithmetic over its arguments and what it learns.
     ClosedForm(ClosedForm),
     /// Nothing: the program that uses this crate gives the logits (from PyTorch, say).
     Host {
-        /// What they mean, if the manifest says so.
+        /// What they mean, if given.
         output: Option<Spanned<Output>>,
     },
 }
@@ -227,7 +227,7 @@ impl Predicate {
         }
     }
 
-    /// Its network, if it has one of its own or shares one.
+    /// Its network, whether shared or not, if it has one.
     pub fn network(&self) -> Option<&NetworkRef> {
         match &self.grounding {
             Grounding::Network { network, .. } => Some(&network.value),
@@ -245,7 +245,7 @@ impl Predicate {
     }
 }
 
-/// Closed forms and truths say themselves what they are.
+/// Closed forms and truths need no `output`.
 fn needs_no_output(source: &Item<'_>, output: &Item<'_>, closed: bool, is_truth: bool) {
     let (why, help) = match (closed, is_truth) {
         (true, _) => (
@@ -290,7 +290,7 @@ impl Function {
         let mut table = item.table("a table with `network` or `values`")?;
         let args = table.read("args", read_args);
         let (network, values) = (table.take("network"), table.take("values"));
-        // Both are read, and only the messages say that there are two.
+        // Both are read; only the message shows that there are two.
         table.at_most_one(&[&network, &values]);
         if let (Some(column), None) = (table.take("column"), &values) {
             let what = format!(
@@ -410,7 +410,7 @@ pub(super) fn check_inputs(
         .flat_map(|input: &Spanned<InputExpr>| input.variables())
     {
         if !args.iter().any(|arg| arg.value == variable.value) {
-            // Any letter is near to any other.
+            // Any letter is similar to any other.
             let guess = Some(variable.as_str())
                 .filter(|name| name.len() > 1)
                 .and_then(|name| logltn::did_you_mean(name, args.iter().map(|arg| arg.as_str())));
@@ -435,9 +435,9 @@ pub(super) fn check_inputs(
     }
 }
 
-/// Predicates and functions that share a network with `inputs` need the arguments that these name;
-/// networks that nothing uses, or that are not there, are reported. `declared` are the names in `[networks]`,
-/// also of those that could not be read.
+/// Predicates and functions that share a network with `inputs` need the arguments that these name; networks that
+/// nothing uses, or that are not there, are reported. `declared` are the names in `[networks]`, including those that
+/// could not be read.
 pub(super) fn check_shared(
     networks: &Section<Network>,
     declared: &BTreeSet<&str>,
@@ -477,7 +477,7 @@ pub(super) fn check_shared(
             None if declared.contains(shared.as_str()) => {}
             None => {
                 let guess = logltn::nearest(shared, declared.iter().copied());
-                // Most likely this is its use.
+                // Most likely this is its intended use.
                 guess.map(|guess| unused.remove(guess));
                 let help = match guess {
                     Some(guess) => format!("did you mean `{guess}`?"),

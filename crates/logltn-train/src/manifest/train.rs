@@ -1,4 +1,4 @@
-//! `[train]`: how long, with which optimizer.
+//! `[train]`: duration and optimizer.
 
 use std::path::PathBuf;
 
@@ -15,15 +15,15 @@ pub struct Train {
     /// One after the other; a plain `steps` or `epochs` is a single one. Empty if the manifest does not say
     /// how long.
     pub phases: Vec<Phase>,
-    /// How gradients become steps.
+    /// The optimizer.
     pub optimizer: Optimizer,
-    /// Over the whole training, phases included.
+    /// The learning rate over the whole training, including all phases.
     pub learning_rate: Spanned<Schedule>,
     /// The seed of all random numbers.
     pub seed: u64,
     /// The largest norm of a gradient, if it is clipped.
     pub clip_norm: Option<f64>,
-    /// The weight of a term by which all classes of a softmax are used in each step.
+    /// The weight of a term that makes each step use all classes of a softmax.
     pub entropy: Option<f64>,
     /// How many steps between checkpoints.
     pub checkpoint_every: Option<u64>,
@@ -33,7 +33,7 @@ pub struct Train {
     pub start: Option<Start>,
     /// What is not trained: predicates, functions, sorts and constants by name, `networks.NAME`.
     pub freeze: Vec<Spanned<String>>,
-    /// How many seconds events may take to compile under `probability`.
+    /// The time limit, in seconds, for compiling events under `probability`.
     pub compile_seconds: Option<f64>,
 }
 
@@ -42,7 +42,7 @@ pub struct Train {
 pub struct Start {
     /// The directory of the run that has the weights.
     pub run: Spanned<PathBuf>,
-    /// Which of them; `None` is all that have the same name and shape.
+    /// Which of them; `None` means all that have the same name and shape.
     pub only: Option<Vec<Spanned<String>>>,
 }
 
@@ -221,7 +221,7 @@ fn read_phase(item: &Item<'_>) -> Option<Phase> {
     })
 }
 
-/// `steps` or `epochs`, and where that stands.
+/// `steps` or `epochs`, and its place.
 fn read_length(table: &mut Table<'_>) -> Option<(Length, Span)> {
     let mut read = |key| table.read(key, |item| item.whole(1, MOST_STEPS));
     let steps = read("steps").map(|n| (Length::Steps(n.value), n.span));

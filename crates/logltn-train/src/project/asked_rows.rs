@@ -18,12 +18,12 @@ use super::tables::{Wanted, quoted};
 pub struct AskedRows {
     /// The arguments, row by row: individuals by their indexes, numbers by their places among `numbers`.
     pub arguments: Vec<u32>,
-    /// The numbers, as they stand in the file.
+    /// The numbers, as in the file.
     pub numbers: Vec<f64>,
 }
 
 impl Project {
-    /// What the arguments of a predicate or function are called: `args`, or a1, a2, ….
+    /// The names of the arguments of a predicate or function: `args`, or a1, a2, ….
     pub fn argument_names(&self, symbol: &str) -> Vec<String> {
         let theory = self.theory();
         let predicate = self.manifest.predicates.get(symbol);
@@ -108,7 +108,7 @@ impl Project {
             });
         }
         let rows = cells.first().map_or(0, Vec::len);
-        // With a mistake the columns may be of different lengths.
+        // After an error the columns may have different lengths.
         let row = |row: usize| cells.iter().filter_map(move |column| column.get(row));
         if u32::try_from(numbers.len()).is_err() {
             problems.push(|| {

@@ -17,7 +17,7 @@ pub(super) enum Cells<'t> {
         sort: &'t Sort,
         index: FxHashMap<&'t str, u32>,
     },
-    /// The individuals could not be read, which has been reported: nothing is said about their uses.
+    /// The individuals could not be read, which has been reported; their uses are not checked.
     Unknown,
 }
 
@@ -55,8 +55,8 @@ impl<'t> Cells<'t> {
         }
     }
 
-    /// What is wrong with a cell that names no individual, and how to fix it. To look for the nearest of many
-    /// labels takes its time, so this is for the few cells that are shown.
+    /// The error for a cell that names no individual, and how to fix it. Finding the nearest of many labels is slow,
+    /// so this is used only for the few cells that are shown.
     pub(super) fn explain(&self, cell: &str) -> (Code, String, Option<String>) {
         match self {
             Cells::Unknown => (Code::UnknownIndividual, String::new(), None),

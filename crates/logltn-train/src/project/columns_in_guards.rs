@@ -1,4 +1,4 @@
-//! Columns of features in guards: `where x.age > 40`, in the numbers of the file, not in those that networks read.
+//! Columns of features in guards: `where x.age > 40`, with the numbers of the file, not those that networks read.
 
 use std::path::Path;
 
@@ -84,8 +84,8 @@ fn field_of(path: &Path, field: &str) -> Result<Vec<f64>, Diagnostics> {
 }
 
 impl Project {
-    /// The data with the columns that a question speaks of, `x.age`, besides those of the axioms. What is not there is said
-    /// where the question is read.
+    /// The data with the columns that a question uses, `x.age`, besides those of the axioms. Missing columns are
+    /// reported where the question is read.
     pub(crate) fn data_for_question(&self, formula: &str) -> Data {
         let mut data = self.data.clone();
         let is_name = |c: char| c.is_alphanumeric() || c == '_';

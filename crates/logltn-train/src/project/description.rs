@@ -1,4 +1,4 @@
-//! The groundings of the symbols of a project, in words, and whether it is what weights were learnt for.
+//! The groundings of a project's symbols in words, and whether weights were learnt for these groundings.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,7 +18,7 @@ use crate::run_directory::RunDirectory;
 /// The key of a description that holds how the columns of a sort are prepared.
 const PREPARED: &str = "prepared";
 
-/// How the columns of sorts were prepared for the run in this folder. What is wrong with the run is said elsewhere.
+/// How the columns of sorts were prepared for the run in this folder. Errors in the run are reported elsewhere.
 pub(super) fn prepared_by(run: &Path) -> Prepared {
     let model = RunDirectory::open(run)
         .and_then(|run| run.info())
@@ -41,7 +41,7 @@ impl Project {
     /// [In words](logltn_learn::KnowledgeBase::description), with the columns that features are made of.
     ///
     /// # Errors
-    /// If a file of features cannot be read any more: without their names, other columns would not be seen.
+    /// If a file of features can no longer be read: without the names, changed columns would go unnoticed.
     pub fn description(&self) -> Result<BTreeMap<String, String>, Diagnostics> {
         let mut out = self.sketch().description();
         for (i, sort) in self.theory().sorts.iter().enumerate() {
@@ -65,8 +65,8 @@ impl Project {
         Ok(out)
     }
 
-    /// Compares what weights were learnt for with this project. Other columns of features, or in another order, are a
-    /// difference: what is under another name may be something else.
+    /// Compares the groundings that weights were learnt for with this project. Different columns of features, or a
+    /// different order, are a difference: a column with another name may mean something else.
     ///
     /// # Errors
     /// With each difference.
@@ -98,7 +98,7 @@ impl Project {
     }
 }
 
-/// How to choose the columns that were learnt from, `was`, if the file has them all.
+/// How to choose the columns of the training, `was`, if the file has all of them.
 fn choose_columns(sort: &str, path: &Path, chosen: &Chosen, was: &str) -> Option<String> {
     let all = Chosen {
         columns: None,
@@ -113,7 +113,7 @@ fn choose_columns(sort: &str, path: &Path, chosen: &Chosen, was: &str) -> Option
     })
 }
 
-/// The longest header that is looked at.
+/// The longest header that is read.
 const LONGEST: u64 = 1 << 20;
 
 /// The columns of a CSV that are features; `None` if they have no names.
@@ -137,7 +137,7 @@ pub(super) fn columns(path: &Path, chosen: &Chosen) -> io::Result<Option<Vec<Str
         .filter(|c| Some(*c) != chosen.names.as_ref() && !chosen.except.contains(c))
         .cloned()
         .collect();
-    // A header that was forgotten is a row of numbers.
+    // If the header is missing, the first line is a row of numbers.
     let names = columns.iter().any(|c| c.trim().parse::<f64>().is_err());
     Ok(names.then_some(columns))
 }

@@ -15,7 +15,7 @@ use crate::manifest::{self, Grounding};
 
 const BY_NUMBERS: &str = "give it by numbers: `logits`, `truth` or `log_truth`";
 
-/// Where the numbers of a request are.
+/// The place of a request's numbers.
 #[derive(PartialEq)]
 struct Answer<'p> {
     table: &'p NumberTable,
@@ -38,7 +38,7 @@ impl Project {
         self.plan_data(&self.data, semantics, options)
     }
 
-    /// The plan of what training steps see: samples of sorts and axioms that have one, still empty, and everything of the others.
+    /// The plan for training steps: samples of sorts and axioms that have one, still empty, and all of the others.
     pub(crate) fn plan_of_steps(
         &self,
         semantics: &Semantics,
@@ -55,7 +55,7 @@ impl Project {
         self.plan_data(&data, semantics, options)
     }
 
-    /// How many individuals of each sort training steps see, for those of which it is not all.
+    /// How many individuals of each sampled sort training steps see.
     pub(crate) fn samples(&self) -> BTreeMap<String, usize> {
         let sorts = self.manifest.sorts.iter();
         let sample = sorts.filter_map(|(name, sort)| Some((name.clone(), sort.sample?.value)));
@@ -83,8 +83,8 @@ impl Project {
         unknown.into_result(plan).map(|(plan, _)| plan)
     }
 
-    /// Names of axioms in the manifest, in `[axioms]` and in phases, that are not among these, with families written out: what
-    /// can be said only when the members of families are known.
+    /// Checks the names of axioms in `[axioms]` and in phases against these, with families written out. This is
+    /// possible only when the members of families are known.
     pub fn unknown_axioms<'n>(&self, axioms: impl Iterator<Item = &'n str> + Clone) -> Diagnostics {
         let manifest = &self.manifest;
         let own = (manifest.axioms.iter()).map(|(name, axiom)| (name.as_str(), axiom.span));
@@ -94,7 +94,7 @@ impl Project {
             .flat_map(|phase| phase.axioms.iter().flatten())
             .map(|axiom| (axiom.as_str(), axiom.span));
         let mut out = Diagnostics::new();
-        // A family without members is not a mistake of those who name it.
+        // Naming a family without members is not a mistake.
         for (name, span) in own.chain(in_phases).filter(|(name, _)| name.ends_with(']')) {
             if !axioms.clone().any(|axiom| axiom == name) {
                 let error = Diagnostic::error(
@@ -121,8 +121,8 @@ impl Project {
         })
     }
 
-    /// Fills in the numbers of an engine's requests, all of which must be about predicates given by numbers or by closed
-    /// forms of data.
+    /// Fills in the numbers of an engine's requests, all of which must belong to predicates given by numbers or by
+    /// closed forms of data.
     pub(crate) fn fill_in(&self, engine: &mut Engine<f64>) -> Result<(), Diagnostics> {
         let answers = self.answers(engine)?;
         if answers.contains(&None) {
@@ -176,7 +176,7 @@ impl Project {
             match self.answer(request) {
                 Ok(answer) => answers.push(answer),
                 Err(error) => {
-                    // Once, however many requests there are.
+                    // Once for all requests.
                     if refused.insert(request.predicate) {
                         wrong.push(error);
                     }
@@ -210,7 +210,7 @@ impl Project {
         let starts: Vec<Option<usize>> = (0..request.rows())
             .map(|row| Some(table.row(request.row(row))?.start))
             .collect();
-        // A request for every row there can be also has rows that no axiom looks at.
+        // A request for every possible row also has rows that no axiom uses.
         let unknown = starts.contains(&None) && self.is_applied_to_learnable(predicate);
         if unknown || request.width != table.columns {
             return Err(self.not_among_numbers(predicate, "a learnable constant"));
@@ -218,7 +218,7 @@ impl Project {
         Ok(Some(Answer { table, starts }))
     }
 
-    /// Whether a predicate is a closed form that learns nothing itself and reads no vectors that are learnt.
+    /// Whether a predicate is a closed form without learnt numbers and without learnt vectors as arguments.
     pub(super) fn is_known_closed_form(&self, predicate: PredicateId) -> bool {
         let declared = &self.theory()[predicate];
         let learnt = |argument: &ArgumentSort| match argument {

@@ -11,7 +11,7 @@ use super::magnitudes::{first_too_large, unscaled};
 use super::own_rows;
 use crate::manifest::{FeatureSource, Manifest};
 
-/// The part of a file that is features.
+/// The feature columns of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chosen {
     /// The columns that are features, in this order; without, all but that of the names.
@@ -20,7 +20,7 @@ pub struct Chosen {
     pub names: Option<String>,
     /// The columns that are not features.
     pub except: Vec<String>,
-    /// How its columns become numbers, if they are not taken as they are.
+    /// How its columns become numbers, if they are prepared.
     pub prepared: Option<Arc<Preparation>>,
 }
 
@@ -78,7 +78,7 @@ impl Chosen {
         self.read_with_warnings(path).map(|(fields, _)| fields)
     }
 
-    /// The same, with what is odd about it.
+    /// The same, with warnings.
     pub(super) fn read_with_warnings(
         &self,
         path: &Path,
@@ -98,7 +98,7 @@ impl Chosen {
         Ok((vec![Field { name: None, array }], warnings))
     }
 
-    /// Where the features are in a file.
+    /// The places of the features in a file.
     fn places(&self, file: &CsvFile) -> Result<Vec<usize>, Diagnostics> {
         let names = match &self.names {
             Some(names) => Some(file.column_index(names)?),
@@ -221,8 +221,8 @@ impl Features {
     }
 }
 
-/// The numbers of an array as networks and distances see them: bytes, which are pictures, are scaled from
-/// 0..255 to 0..1. Bytes of which none is above 1 are truth values and stay as they are.
+/// The numbers of an array as networks and distances see them: bytes, which are pictures, are scaled from 0..255 to
+/// 0..1. If no byte is above 1, they are truth values and stay unchanged.
 pub fn scaled(array: &Array) -> Vec<f64> {
     match &array.values {
         Values::U8(bytes) if bytes.iter().any(|&b| b > 1) => {
@@ -235,16 +235,16 @@ pub fn scaled(array: &Array) -> Vec<f64> {
 /// A column of a file: its name, its place, and how many numbers it becomes.
 pub type TableColumn = (String, usize, usize);
 
-/// What is known of a file of features without keeping its numbers.
+/// A description of a file of features, without its numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FeatureFile {
     /// Where it is.
     pub path: PathBuf,
-    /// What of it is features.
+    /// Its feature columns.
     pub chosen: Chosen,
     /// How many individuals it has.
     pub rows: usize,
-    /// The fields, of which a file without names has one.
+    /// The fields; a file without names has one.
     pub fields: Vec<FieldShape>,
 }
 

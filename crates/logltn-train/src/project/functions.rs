@@ -102,7 +102,7 @@ pub(super) fn read(
     }
 }
 
-/// What a file must look like for a function.
+/// The layout that a file must have for a function.
 struct Shape<'a> {
     theory: &'a Theory,
     function: &'a Function,
@@ -140,7 +140,7 @@ impl Shape<'_> {
     fn check(&self, numbers: &Numbers, width: usize) -> Result<(), Diagnostics> {
         match &numbers.csv {
             Some(file) => self.check_size(file, numbers.rows, numbers.columns, width),
-            // One array of all values, however it is cut into rows.
+            // One array of all values, with any division into rows.
             None if product(&self.sizes).and_then(|n| n.checked_mul(width))
                 == Some(numbers.values.len()) =>
             {

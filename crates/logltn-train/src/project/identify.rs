@@ -1,4 +1,4 @@
-//! Whether the axioms fix the classes of a predicate, with what the manifest knows: labels, tables, numbers.
+//! Whether the axioms fix the classes of a predicate, given the manifest's labels, tables and numbers.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -10,10 +10,10 @@ use logltn_data::problems::{Problems, shown};
 
 use super::Project;
 
-/// What is asked besides the manifest.
+/// The options of the question.
 #[derive(Clone, Debug)]
 pub struct IdentifyOptions {
-    /// Whose classes; without it, those of the only softmax that is learnt.
+    /// The predicate; by default the only learnt softmax.
     pub predicate: Option<String>,
     /// For an axiom, a CSV file of the true classes that occur in it.
     pub supports: Vec<(String, PathBuf)>,
@@ -42,11 +42,10 @@ impl Project {
         all.map(|i| PredicateId(i as u32)).collect()
     }
 
-    /// Which maps of a predicate's classes all axioms allow. Anything that does not fit but is not a mistake is
-    /// reported in `out`.
+    /// Which maps of a predicate's classes all axioms allow. Warnings go to `out`.
     ///
     /// # Errors
-    /// As [`Identify::identify`], or with what is wrong with labels and supports.
+    /// As [`Identify::identify`], or with the errors in labels and supports.
     pub fn identify(
         &self,
         options: &IdentifyOptions,
@@ -166,7 +165,7 @@ impl Project {
         })
     }
 
-    /// Whether a predicate that is given by numbers is true or false of a row; None if it is in between.
+    /// Whether a predicate given by numbers is true or false for a row; `None` if it is in between.
     fn crisp(&self, predicate: PredicateId, row: &[u32], class: u32) -> Option<bool> {
         let numbers = self.numbers[predicate.index()].as_ref()?;
         let at = numbers.row(row)?.start + class as usize;

@@ -1,4 +1,4 @@
-//! Do the inputs of networks name fields that the features have?
+//! Checks that the inputs of networks name existing fields of features.
 
 use std::collections::BTreeMap;
 

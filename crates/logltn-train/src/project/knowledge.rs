@@ -1,4 +1,4 @@
-//! From a manifest and its files to what a session is made of.
+//! From a manifest and its files to the parts of a session.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,10 +26,11 @@ impl fmt::Debug for FieldsRead {
 }
 
 impl Project {
-    /// What a session is made of. Features are read the first time, and kept as long as the project or a clone of it.
+    /// The parts of a session. Features are read the first time, and kept as long as the project or a clone of it
+    /// exists.
     ///
     /// # Errors
-    /// If a file of features cannot be read any more, or has changed its shape.
+    /// If a file of features can no longer be read, or has another shape.
     pub fn knowledge(&self) -> Result<KnowledgeBase, Diagnostics> {
         let mut knowledge = self.sketch();
         for (i, vectors) in knowledge.vectors.iter_mut().enumerate() {
@@ -38,7 +39,7 @@ impl Project {
         Ok(knowledge)
     }
 
-    /// Predicates that axioms use and nothing grounds: each an error, where no program gives their numbers.
+    /// Predicates that axioms use and nothing grounds: each is an error if no program gives its numbers.
     pub fn left_to_the_host(&self) -> Diagnostics {
         let (theory, manifest) = (self.theory(), &self.manifest);
         let mut out = Diagnostics::new();
@@ -63,8 +64,8 @@ impl Project {
         out
     }
 
-    /// The error for a training in which nothing could be learnt: no network, no learnable number or vector, and nothing
-    /// left to the host. `None` if there is something.
+    /// The error for a training in which nothing could be learnt: no network, no learnable number or vector, and
+    /// nothing from host code. `None` if there is something.
     pub fn nothing_to_train(&self) -> Option<Diagnostic> {
         let manifest = &self.manifest;
         let learns = |grounding: &Grounding| match grounding {
@@ -96,7 +97,7 @@ impl Project {
         })
     }
 
-    /// The same without any features, only their shapes: what can be said of networks before features are read.
+    /// The same with only the shapes of features: enough to check networks before features are read.
     pub fn sketch(&self) -> KnowledgeBase {
         let (theory, manifest) = (self.theory(), &self.manifest);
         let vectors = theory.sorts.iter().enumerate().map(|(i, sort)| {
@@ -176,8 +177,8 @@ impl Project {
 
     /// The features of a sort for networks; none for a sort without features.
     fn fields(&self, sort: SortId) -> Result<Arc<[Field]>, Diagnostics> {
-        // Held while reading, so that two sessions that start together read once. A reader that panicked has put nothing
-        // in, so what is there is whole.
+        // Held while reading, so that two sessions that start together read once. A reader that panicked has stored
+        // nothing, so the contents are valid.
         let mut read = (self.fields_read.0.lock()).unwrap_or_else(PoisonError::into_inner);
         if let Some(fields) = read.get(&sort) {
             return Ok(Arc::clone(fields));
@@ -225,7 +226,8 @@ impl Project {
                         match field.array.values {
                             Values::U8(bytes) => Field::new(field.name, shape, kept(bytes)),
                             Values::F32(numbers) => Field::new(field.name, shape, kept(numbers)),
-                            // Closed forms are evaluated in double precision; and what is read where it is stays there.
+                            // Closed forms are evaluated in double precision; features that are read in place stay in
+                            // place.
                             Values::F64(numbers) if exact || numbers.is_in_file() => {
                                 Field::new(field.name, shape, kept(numbers))
                             }
@@ -238,7 +240,7 @@ impl Project {
     }
 }
 
-/// What was read, shared.
+/// The features read so far, shared.
 pub(super) fn kept<T: Plain>(numbers: Stored<T>) -> Kept<T> {
     Arc::new(numbers)
 }

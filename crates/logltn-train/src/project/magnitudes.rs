@@ -1,7 +1,7 @@
-//! Are the features, and the numbers that are arguments, of a size that networks can learn from?
+//! Checks that the features, and the numbers that are arguments, have a size that networks can learn from.
 //!
-//! Training is in single precision. A number beyond 3.4e38 is infinite there, and one of 1e25 lets the square of a
-//! gradient, which Adam keeps, become so: the weights would be lost some steps later, silently about the row.
+//! Training is in single precision. A number beyond 3.4e38 is infinite there, and with one of 1e25 the square of a
+//! gradient, which Adam keeps, overflows: the weights would be lost some steps later, without a hint at the row.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,8 @@ use super::features::FeatureFile;
 use super::report::Report;
 use crate::manifest::{Grounding, Manifest};
 
-/// The largest feature that is learnt from: gradients of a million rows, squared, are still far from the largest number
-/// in single precision.
+/// The largest feature for learning: squared gradients of a million rows are still far from the largest number in
+/// single precision.
 const LARGEST: f64 = 1e12;
 
 /// The first number of an array that is too large to learn from: its row and column, and what it is.
@@ -34,15 +34,15 @@ pub(super) fn first_too_large(array: &Array) -> Option<((usize, usize), f64)> {
     Some(((at / width, at % width), value))
 }
 
-/// Features of this size and more are worth a word: a network begins with weights that are made for numbers of about 1.
-/// LTN's crabs, of 7 to 37, are not learnt as they are; features of up to 8 do no harm.
+/// Features of at least this size get a warning: a network begins with weights for numbers of about 1. LTN's crabs, of
+/// 7 to 37, are not learnt without scaling; features of up to 8 do no harm.
 const UNSCALED: f64 = 10.0;
 
-/// A look at this many rows is enough.
+/// This many rows are enough to look at.
 const LOOKED_AT: usize = 10_000;
 
-/// The column of an array whose numbers are farthest from 0, if that is far: it, and the root of their mean square. Bytes
-/// are scaled when they are read.
+/// The column of an array with the largest numbers, if they are large, and the root of their mean square. Bytes are
+/// scaled when they are read.
 pub(super) fn unscaled(array: &Array) -> Option<(usize, f64)> {
     let width = array.row_width().max(1);
     let rows = array.rows().min(LOOKED_AT);
@@ -215,7 +215,7 @@ pub(super) fn check_column(
     }
 }
 
-/// What axioms give to networks and closed forms as arguments that are numbers.
+/// The numbers that axioms pass to networks and closed forms as arguments.
 #[derive(Default)]
 struct Given<'t> {
     /// Columns of tables, by their numbers.
@@ -284,8 +284,8 @@ impl<'t> Given<'t> {
     }
 }
 
-/// Reports numbers that are too large, of the columns of tables, functions given by data, integer sorts and literals that
-/// networks or closed forms have as arguments. What only guards look at is in double precision.
+/// Reports numbers that are too large, of the columns of tables, functions given by data, integer sorts and literals
+/// that networks or closed forms have as arguments. Numbers that only guards read are in double precision.
 pub(super) fn check_arguments(report: &mut Report<'_>, theory: &Theory, data: &Data) {
     let manifest = report.manifest;
     let Given {

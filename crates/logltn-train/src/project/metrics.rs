@@ -130,7 +130,7 @@ impl Project {
         let theory = self.theory();
         let file = match &metric.truth {
             MetricTruth::Labels(sort) => {
-                // Those that could not be read have been reported.
+                // Labels that could not be read have been reported.
                 let Some(Some(labels)) = labels.get(&sort.value) else {
                     return Ok(None);
                 };
@@ -181,7 +181,7 @@ impl Project {
             Some(args) => args.iter().map(|arg| arg.value.clone()).collect(),
             None => (1..=arguments.len()).map(|i| format!("a{i}")).collect(),
         };
-        // Whether it fits its predicate at all is said where the metric is looked at, and comes first.
+        // Whether it fits its predicate at all is checked with the metric, and comes first.
         let has_classes = |id: PredicateId| self.outputs[id.index()].per_class;
         if metric.kind.against() == Against::Classes
             && !theory.predicate(name).is_some_and(has_classes)
@@ -206,7 +206,7 @@ impl Project {
         }))
     }
 
-    /// Rows of the file that has the individuals: their only argument, and what is right in a column of it.
+    /// Rows of the individuals' own file: the only argument is the individual, and a column has the right values.
     fn own_metric_rows(
         &self,
         metric: &manifest::MetricSpec,
@@ -294,7 +294,7 @@ impl Project {
         let Some(file) = CsvFile::read_as_far_as_possible(&path, &mut problems) else {
             return problems.finish(nothing);
         };
-        // Said where the metric is looked at.
+        // Reported where the metric is checked.
         let vector = |argument: &ArgumentSort| matches!(argument, ArgumentSort::Vector(2..));
         if arguments.iter().any(vector) {
             return Ok(nothing);
@@ -388,7 +388,7 @@ impl Project {
         })
     }
 
-    /// Which argument `of` is.
+    /// The argument that `of` names.
     fn ranked_argument(
         &self,
         of: &Spanned<String>,
@@ -498,7 +498,7 @@ fn extra_help(file: &CsvFile, names: &[String], against: Against) -> String {
     }
 }
 
-/// Mistakes without a place are shown where the manifest names the file.
+/// Errors without a place are shown where the manifest names the file.
 fn placed<T>(
     result: Result<T, Diagnostics>,
     project: &Project,

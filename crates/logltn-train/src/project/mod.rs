@@ -1,4 +1,4 @@
-//! From the path of a manifest to a theory with its data: all that there is to know before anything runs.
+//! From the path of a manifest to a theory with its data: everything that is known before anything runs.
 //!
 //! ```no_run
 //! use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ use needed::Needed;
 use report::Report;
 use sorts::Prepared;
 
-/// A theory, grounded: what a manifest and the files it names say, checked against each other.
+/// A grounded theory: a manifest and the files that it names, checked against each other.
 #[derive(Clone, Debug)]
 pub struct Project {
     /// The manifest.
@@ -76,12 +76,12 @@ pub struct Project {
     /// The numbers of each predicate that is given by a file of numbers, in the order of the theory.
     pub numbers: Vec<Option<NumberTable>>,
     features: BTreeMap<String, FeatureFile>,
-    /// The manifest's own files, where others stand in their place.
+    /// The manifest's own files, where others replace them.
     own_features: BTreeMap<String, PathBuf>,
     fields_read: FieldsRead,
 }
 
-/// A project, and the features that were read for it.
+/// A project with the features that were read for it.
 struct Grounded {
     project: Project,
     read: BTreeMap<String, Vec<Field>>,
@@ -109,30 +109,30 @@ impl Project {
         Project::ground(manifest, None, &Prepared::new(), mistakes_before, out)?.keep(out)
     }
 
-    /// The same of a manifest that has been read, or made.
+    /// The same for a manifest that has been read, or built.
     pub fn of(manifest: Manifest, out: &mut Diagnostics) -> Option<Project> {
         let mistakes_before = out.error_count();
         Project::ground(manifest, None, &Prepared::new(), mistakes_before, out)?.keep(out)
     }
 
-    /// The same, with columns [prepared](logltn_data::Preparation) as a run has them that was trained with the manifest: what
-    /// its networks have learnt is of these numbers, whatever the file holds by now.
+    /// The same, with columns [prepared](logltn_data::Preparation) as for a run that was trained with the manifest: its
+    /// networks have learnt from these numbers, even if the file has changed.
     pub fn load_for_run(path: &Path, run: &Path, out: &mut Diagnostics) -> Option<Project> {
         let manifest = Manifest::read_as_far_as_possible(path, out)?;
         Project::of_run(manifest, run, out)
     }
 
-    /// The same of a manifest that has been read.
+    /// The same for a manifest that has been read.
     pub fn of_run(manifest: Manifest, run: &Path, out: &mut Diagnostics) -> Option<Project> {
         let mistakes_before = out.error_count();
         let prepared = description::prepared_by(run);
         Project::ground(manifest, None, &prepared, mistakes_before, out)?.keep(out)
     }
 
-    /// What predicates or functions need, and nothing else: tables, params and axioms are not read, so they may speak
-    /// of other individuals; but laws are, and what they mention: those that are `given`, the manifest's unless said.
-    /// `features` names other files for sorts with features, which then have the individuals of
-    /// these; their paths are seen from where the program runs. Columns are prepared as `run` has them.
+    /// Only what predicates or functions need: tables, params and axioms are not read, so they may mention other
+    /// individuals. Laws and what they mention are read: those that are `given`, by default the manifest's.
+    /// `features` names other files for sorts with features, which then have the individuals of these files; their
+    /// paths are relative to the working directory. Columns are prepared as `run` has them.
     pub fn load_symbols(
         path: &Path,
         run: Option<&Path>,
@@ -150,7 +150,7 @@ impl Project {
         }
         let laws = match given {
             Some(laws) => laws.to_vec(),
-            // What a function says, no law changes.
+            // Laws do not change the values of functions.
             None if symbols.iter().all(|s| theory.function(s).is_some()) => Vec::new(),
             None => manifest.laws().map(str::to_string).collect(),
         };
@@ -182,7 +182,7 @@ impl Project {
         grounded.keep(out)
     }
 
-    /// Where something is trained or asked, the features come too: those of a million individuals should be read once.
+    /// For training and questions the features are read too: those of a million individuals should be read once.
     fn ground(
         manifest: Manifest,
         needed: Option<&Needed>,
@@ -196,7 +196,7 @@ impl Project {
         };
         let labels = sorts::read_labels(&mut report);
         let Some(source) = theory_file::read(&manifest, report.out) else {
-            // There is still something to say about the features.
+            // The features still have to be checked.
             sorts::read_features(&mut report, &BTreeSet::new(), false, prepared);
             return None;
         };
@@ -263,7 +263,7 @@ impl Project {
             fields_read: FieldsRead::default(),
             manifest,
         };
-        // Other mistakes do not hide those in closed forms, unless they may be the cause of them.
+        // Errors in closed forms are reported after other errors too, unless these may be their cause.
         let wrong = (project.sketch())
             .check_closed_forms(|predicate| !mistaken || project.is_read_so_far(predicate));
         let fits = !mistaken && !wrong.has_errors();
@@ -272,7 +272,7 @@ impl Project {
         fits.then_some(Grounded { project, read })
     }
 
-    /// Whether all that a closed form reads was read: its arguments' names, and the shapes of their features.
+    /// Whether everything that a closed form needs was read: its arguments' names, and the shapes of their features.
     fn is_read_so_far(&self, predicate: PredicateId) -> bool {
         let declared = &self.theory()[predicate];
         let given = self.manifest.predicates.get(&declared.name);
@@ -314,7 +314,7 @@ impl Project {
     pub fn may_write(&self, path: &Path) -> Result<(), Diagnostic> {
         let same = |file: &PathBuf| match (file.canonicalize(), path.canonicalize()) {
             (Ok(file), Ok(path)) => file == path,
-            _ => false, // what is not there is nobody's
+            _ => false, // a missing file belongs to nobody
         };
         match self.files().iter().any(same) {
             false => Ok(()),
@@ -431,7 +431,7 @@ fn is_read(manifest: &Manifest, theory: &Theory, name: &str) -> bool {
     }
 }
 
-/// The theory as far as it could be read, and whether that is all of it.
+/// The theory as far as it could be read, and whether it is complete.
 fn read_theory(
     report: &mut Report<'_>,
     source: logltn::Source,
@@ -461,7 +461,7 @@ fn read_theory(
     (theory, whole)
 }
 
-/// The tables whose rows a metric does not count as mistakes. They are of use, though no axiom need name them.
+/// The tables whose rows a metric does not count as mistakes. They are used, even if no axiom names them.
 fn filters(manifest: &Manifest) -> Vec<&str> {
     let metrics = manifest.evaluate.iter().flat_map(|e| &e.value.metrics);
     let rankings = metrics.filter_map(|metric| metric.ranking.as_ref());
@@ -474,8 +474,8 @@ fn unused(table: &str) -> String {
     format!("table `{table}` is never used")
 }
 
-/// The weights of `[axioms]` replace those of the theory, of whole families too. Single members of a family get theirs
-/// when they are written out.
+/// The weights of `[axioms]` replace those of the theory, also for whole families. Single members of a family get
+/// theirs when they are written out.
 fn give_weights(manifest: &Manifest, theory: &mut Theory) {
     for axiom in &mut theory.axioms {
         let given = manifest.axioms.get(&axiom.name);

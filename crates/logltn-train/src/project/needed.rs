@@ -1,5 +1,5 @@
-//! What some predicates or functions need of a manifest, and nothing else: their networks and numbers, the predicates and
-//! functions that they read, the laws that they are given, and what all these speak of.
+//! The parts of a manifest that some predicates or functions need: their networks and numbers, the predicates and
+//! functions that they read, the laws that they are conditioned on, and everything that these mention.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use logltn_learn::Asked;
 
 use crate::manifest::{Constant, Individuals, Manifest, NetworkRef, Param, Spanned};
 
-/// The names of what is needed.
+/// The names of everything needed.
 #[derive(Debug, Default)]
 pub(super) struct Needed {
     predicates: BTreeSet<String>,
@@ -29,8 +29,8 @@ pub(super) struct Needed {
 }
 
 impl Needed {
-    /// Follows symbols through the inputs of their networks, and laws through what they mention. `theory` has the symbols of
-    /// `source`.
+    /// Follows symbols through the inputs of their networks, and laws through the symbols that they mention. `theory`
+    /// has the symbols of `source`.
     ///
     /// # Errors
     /// If the theory has no such symbol or axiom.
@@ -72,7 +72,7 @@ impl Needed {
         while let Some(name) = open.pop() {
             open.extend(needed.follow(manifest, theory, name));
         }
-        // Where individuals have their own numbers, constants that are learnt have them too.
+        // Where individuals have separate numbers, learnt constants have them, too.
         for constant in &theory.constants {
             let given = manifest.constants.get(&constant.name).map(|c| &c.value);
             if matches!(given, Some(Constant::Learnable(_)))
@@ -84,7 +84,7 @@ impl Needed {
         wrong.into_result(needed).map(|(needed, _)| needed)
     }
 
-    /// Takes over a name, whatever it names; and gives the predicates and functions that it needs.
+    /// Adds a name of any kind, and returns the predicates and functions that it needs.
     fn follow(&mut self, manifest: &Manifest, theory: &Theory, name: String) -> Vec<String> {
         let predicate = theory.predicates.iter().find(|p| p.name == name);
         let function = theory.functions.iter().find(|f| f.name == name);
@@ -121,7 +121,7 @@ impl Needed {
         calls.map(|(symbol, _)| symbol.value.clone()).collect()
     }
 
-    /// Takes over the name of a sort, table, param or constant; others are variables, labels or definitions.
+    /// Adds the name of a sort, table, param or constant; others are variables, labels or definitions.
     fn take(&mut self, manifest: &Manifest, theory: &Theory, name: String) {
         if let Some(table) = theory.tables.iter().find(|t| t.name == name) {
             for column in &table.columns {
@@ -146,7 +146,7 @@ impl Needed {
         }
     }
 
-    /// Leaves out of a manifest what is not needed.
+    /// Removes what is not needed from a manifest.
     pub(super) fn cut(&self, manifest: &mut Manifest) {
         if self.whole {
             manifest.train = None;
@@ -187,7 +187,7 @@ impl Needed {
         }
     }
 
-    /// Puts other files of features in the place of a manifest's.
+    /// Replaces a manifest's files of features by others.
     pub(super) fn replace(
         &self,
         manifest: &mut Manifest,
@@ -213,7 +213,7 @@ impl Needed {
         wrong.into_result(()).map(drop)
     }
 
-    /// What laws look into that says nothing of new individuals.
+    /// Parts of laws that do not cover new individuals.
     fn of_others(&self, manifest: &Manifest, theory: &Theory, sort: &str) -> Diagnostics {
         let mut wrong = Diagnostics::new();
         let mut push = |what: String| {
@@ -281,7 +281,7 @@ impl Needed {
                 "its individuals are given by name or number, in the theory or in `[sorts.{name}]`: what is learnt about them does not apply to others"
             )));
         };
-        // From where the program runs, not from the manifest.
+        // Relative to the working directory, not to the manifest.
         let path = match manifest.dir == Path::new(".") {
             true => file.to_path_buf(),
             false => std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf()),

@@ -1,4 +1,4 @@
-//! Features of new individuals, seen as those that networks were trained with: bytes of pictures are 0 to 1.
+//! Features of new individuals, scaled like those of the training: bytes of pictures become 0 to 1.
 
 use std::path::Path;
 
@@ -13,9 +13,9 @@ use super::knowledge::kept;
 /// A number beyond this is not a share of 255, even in a downscaled picture.
 const MOST: f64 = 2.0;
 
-/// How a field of the manifest's own file is seen.
+/// How a field of the manifest's own file is scaled.
 enum Own {
-    /// As it is: numbers, or bytes that are truth values.
+    /// Not scaled: numbers, or bytes that are truth values.
     AsItIs { bytes: bool },
     /// Bytes whose 0..255 is 0..1.
     Pictures,
@@ -31,8 +31,7 @@ fn seen(field: &Read) -> Own {
 }
 
 impl Project {
-    /// Without a run, what new features must look like is what the manifest's own do. Where those are not at hand, nothing
-    /// can be said.
+    /// Without a run, new features must look like the manifest's own. If these are missing, nothing can be checked.
     pub(crate) fn check_new_features(&self) -> Result<(), Diagnostics> {
         let mut wrong = Diagnostics::new();
         for (sort, own) in &self.own_features {
@@ -75,7 +74,7 @@ pub(super) fn like(
 ) -> Result<Vec<Field>, Diagnostics> {
     let is_csv = |path: &Path| path.display().to_string().to_lowercase().ends_with(".csv");
     let known: Result<Vec<Read>, Diagnostics> = match is_csv(own) {
-        // Which holds no bytes, and takes long to read.
+        // Such a file holds no bytes, and takes long to read.
         true => Ok(Vec::new()),
         false => chosen.read(own),
     };

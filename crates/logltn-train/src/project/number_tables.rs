@@ -1,4 +1,4 @@
-//! Predicates given by numbers: `logits`, `truth` or `log_truth`, one for every atom there can be.
+//! Predicates given by numbers: `logits`, `truth` or `log_truth`, one for every possible atom.
 
 use std::ops::Deref;
 use std::path::Path;
@@ -28,7 +28,7 @@ impl Deref for NumberTable {
     }
 }
 
-/// What a file holds, before it is known whether it fits the predicate.
+/// The contents of a file, before it is known whether they fit the predicate.
 pub(super) struct Numbers {
     pub name: String,
     header: Option<Vec<String>>,
@@ -135,8 +135,7 @@ impl Numbers {
     }
 }
 
-/// Reads the numbers of a predicate, if it has any, and says what they mean. `None` if something is wrong or
-/// not known, which has been reported.
+/// Reads the numbers of a predicate, if it has any, and their meaning. `None` after an error that has been reported.
 pub(super) fn read(
     report: &mut Report<'_>,
     theory: &Theory,
@@ -226,8 +225,8 @@ pub(super) fn read(
     Some((output, table))
 }
 
-/// The columns go by their order. A header with the names of the classes in another order says that this is not
-/// what was meant.
+/// The columns are positional. A header with the names of the classes in another order shows that this was not
+/// intended.
 fn warn_of_order(
     report: &mut Report<'_>,
     theory: &Theory,
@@ -289,7 +288,7 @@ fn file_and_output(grounding: &Grounding) -> Option<(&File, Output, Option<loglt
     }
 }
 
-/// What a file must look like for a predicate.
+/// The layout that a file must have for a predicate.
 struct Shape<'a> {
     theory: &'a Theory,
     predicate: &'a Predicate,
@@ -327,7 +326,7 @@ impl Shape<'_> {
             ),
         )
         .note(self.reason(row_sorts, per_class));
-        // The other form, where it is what the file nearly has.
+        // The other layout, if the file nearly has it.
         let all = product(self.sizes);
         if per_class && !self.softmax && all == Some(rows) {
             error = error.help("there is a row for every tuple of individuals: give it one column");
@@ -361,7 +360,7 @@ impl Shape<'_> {
     }
 }
 
-/// What there is a row for.
+/// What each row stands for.
 pub(super) fn tuples(theory: &Theory, sorts: &[SortId], sizes: &[usize]) -> String {
     let tuples: Vec<String> = (sorts.iter().zip(sizes))
         .map(|(&sort, size)| format!("{size} of `{}`", theory[sort].name))

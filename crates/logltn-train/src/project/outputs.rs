@@ -1,4 +1,4 @@
-//! What the numbers of predicates mean that have a network or are left to the host.
+//! The meaning of the numbers of predicates that have a network or are given by host code.
 
 use logltn::theory::{ArgumentSort, Predicate, SortKind};
 use logltn::{Code, Data, Diagnostic, Output, OutputKind, Span, Theory};
@@ -8,11 +8,11 @@ use crate::manifest::{self, Grounding, InputExpr, Output as ManifestOutput};
 
 /// The output of a predicate that has no file of numbers.
 ///
-/// A softmax has one logit per class. A sigmoid has one logit per tuple of arguments, unless the last argument
-/// can only pick one of several: its sort consists of integers or labels, and the network does not read it.
-/// It reads the arguments that its `inputs` name, or, without `inputs`, those that have numbers (features or a
-/// learnable vector). Then it has one logit per individual of the last sort. What the host gives without
-/// saying what it is, is a sigmoid of one logit.
+/// A softmax has one logit per class. A sigmoid has one logit per tuple of arguments, unless the last argument can
+/// only pick one of several: its sort consists of integers or labels, and the network does not read it. It reads the
+/// arguments that its `inputs` name, or, without `inputs`, those that have numbers (features or a learnable vector).
+/// Then it has one logit per individual of the last sort. Numbers from host code without a declared meaning are a
+/// sigmoid of one logit.
 pub(super) fn output(
     report: &mut Report<'_>,
     theory: &Theory,
@@ -99,7 +99,7 @@ pub(super) fn softmax_fits(
 ) -> bool {
     let name = &predicate.name;
     let error = match predicate.arguments.last() {
-        // Reported with the other misfits of manifest and theory.
+        // Reported with the other mismatches of manifest and theory.
         None => return false,
         Some(ArgumentSort::Vector(_)) => Diagnostic::error(
             Code::NoClasses,

@@ -11,11 +11,11 @@ use logltn_learn::Spanned;
 use super::cells::Cells;
 use crate::manifest::{Individuals, Manifest, Split};
 
-/// What is wanted of the file of a sort: columns after the individual itself, and a part of the individuals.
+/// What to read from the file of a sort: columns after the individual itself, and a part of the individuals.
 pub(super) struct OwnRows<'m> {
     pub manifest: &'m Manifest,
     pub theory: &'m Theory,
-    /// Whose rows they are, as messages say it: ``table `labelled` ``.
+    /// The owner of the rows, for messages: ``table `labelled` ``.
     pub whose: String,
     pub file: &'m Spanned<std::path::PathBuf>,
     pub columns: Option<&'m Spanned<Vec<Spanned<String>>>>,
@@ -23,8 +23,8 @@ pub(super) struct OwnRows<'m> {
 }
 
 impl OwnRows<'_> {
-    /// The individual of each row, and its cells in the columns, which hold `sorts`. Rows with a cell that is missing are
-    /// left out: nothing is known of them.
+    /// The individual of each row, and its cells in the columns, which hold `sorts`. Rows with a missing cell are left
+    /// out.
     pub(super) fn read<'c>(
         &self,
         sort: ColumnSort,
@@ -224,7 +224,7 @@ fn explain<'c>(
     }
 }
 
-/// The part of each row of the file of a sort; none where its column names none.
+/// The part of each row of the file of a sort; `None` where its column is empty.
 pub(super) fn parts(
     manifest: &Manifest,
     split: &Spanned<Split>,
@@ -259,7 +259,7 @@ pub(super) fn parts(
     }
 }
 
-/// The rows of the file at `path` that are learnt from: those of `train`, or all if there is no such part.
+/// The training rows of the file at `path`: those of `train`, or all if there is no such part.
 pub(super) fn learnt_from(
     manifest: &Manifest,
     sort: &str,

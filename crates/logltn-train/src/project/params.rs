@@ -75,7 +75,7 @@ fn percentile_of(
     found
 }
 
-/// Says which individuals the constants are.
+/// Sets which individuals the constants are.
 pub(super) fn read_constants(
     report: &mut Report<'_>,
     theory: &Theory,
@@ -168,7 +168,7 @@ fn individual_named(
     })
 }
 
-/// A learnable constant goes where the other individuals of its sort go, and so must be as long.
+/// A learnable constant is read like the other individuals of its sort, so it must have the same length.
 fn check_length(
     report: &mut Report<'_>,
     features: &FeatureSorts,

@@ -1,17 +1,17 @@
-//! Where the messages of the project go, with the line of the manifest that they are about.
+//! The messages of a project, with the line of the manifest that they belong to.
 
 use logltn::{Diagnostic, Diagnostics, Span};
 
 use crate::manifest::Manifest;
 
-/// A manifest, and what is found wrong while its data are read.
+/// A manifest, and the errors found while its data are read.
 pub(super) struct Report<'a> {
     pub(super) manifest: &'a Manifest,
     pub(super) out: &'a mut Diagnostics,
 }
 
 impl Report<'_> {
-    /// Reports at a place of the manifest; what a flag says has none.
+    /// Reports at a place of the manifest; flags have no place.
     pub(super) fn push(&mut self, span: Span, label: &str, diagnostic: Diagnostic) {
         self.out.push(match span == Span::default() {
             true => diagnostic,
@@ -19,8 +19,7 @@ impl Report<'_> {
         });
     }
 
-    /// Reports what is wrong with a file. The first message shows the line of the manifest that asks for
-    /// the file; to repeat it with every row would be noise.
+    /// Reports what is wrong with a file. Only the first message shows the line of the manifest that names the file.
     pub(super) fn file(&mut self, span: Span, found: Diagnostics) {
         for (i, diagnostic) in found.into_iter().enumerate() {
             if i == 0 {

@@ -13,7 +13,7 @@ use super::features::{Chosen, FeatureFile, Features};
 use super::report::Report;
 use crate::manifest::{FeatureSource, Individuals};
 
-/// How the columns of sorts became numbers when something was learnt of them.
+/// How the columns of sorts became numbers in training.
 pub(super) type Prepared = BTreeMap<String, Arc<Preparation>>;
 
 /// The labels of the sorts that have them.
@@ -43,7 +43,7 @@ pub(super) fn read_labels(report: &mut Report<'_>) -> Labels {
                 match read {
                     Ok(Some(found)) => labels.insert(name, found),
                     Ok(None) => {}
-                    // What is wrong with the file is said when its features are read, if that says it too.
+                    // Errors in the file are reported when its features are read.
                     Err(found) => {
                         labels.insert_unreadable(name);
                         if is_readable(from, &manifest.resolve(&from.file)) {
@@ -78,9 +78,9 @@ fn is_readable(from: &FeatureSource, path: &Path) -> bool {
 pub(super) struct FeatureSorts {
     /// All files that could be read.
     pub(super) files: BTreeMap<String, FeatureFile>,
-    /// The numbers of the sorts that were asked for.
+    /// The numbers of the sorts that were requested.
     pub(super) values: BTreeMap<String, Features>,
-    /// All that was read, if that was asked for.
+    /// Everything that was read, if requested.
     pub(super) fields: BTreeMap<String, Vec<Field>>,
 }
 
@@ -117,7 +117,7 @@ pub(super) fn read_features(
         let Some((fields, also_odd)) = report.read(from.file.span, read) else {
             continue;
         };
-        // Rows that are held out may have what the others have not.
+        // Held-out rows may have categories that the others lack.
         let is_own = from.prepare.is_some() && !prepared.contains_key(name);
         if !is_own {
             odd.extend(also_odd);
@@ -125,7 +125,7 @@ pub(super) fn read_features(
         for warning in odd {
             report.push(from.file.span, "read from here", warning);
         }
-        // Columns that were chosen are meant.
+        // Columns that were listed are intended.
         if let ([only], None, None, None) =
             (fields.as_slice(), &from.columns, &from.names, &from.except)
             && chosen.prepared.is_none()
@@ -148,7 +148,8 @@ pub(super) fn read_features(
 const TEXT_AMONG_FEATURES: &str = "features are numbers: choose the columns that are, `features = { file = …, columns = [\"a\", \
      \"b\"] }`, or add `prepare = true`, which makes numbers of categories, dates and missing cells; a column that names the individuals is `names`, a column of classes goes into a table or `labels`";
 
-/// With this help for a column whose first cell is not a number, where nothing better is known. Further down it is a slip.
+/// Adds this help if the first cell of a column is not a number and there is no better help. In a later row it is a
+/// typo.
 fn with_help(found: Diagnostics, help: Option<&str>) -> Diagnostics {
     let mut help = help.map(str::to_string);
     let with_help = |diagnostic: Diagnostic| {

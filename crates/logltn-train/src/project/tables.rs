@@ -93,7 +93,7 @@ pub(super) fn read_rows<'c>(
     problems.finish(columns)
 }
 
-/// The columns that a file must have, in any order and no others, and how to say that it has not.
+/// The columns that a file must have, exactly these in any order, and the words for messages.
 pub(super) struct Wanted<'w> {
     pub columns: Vec<&'w str>,
     /// What a missing column is: ``missing for table `T` ``.
@@ -101,9 +101,9 @@ pub(super) struct Wanted<'w> {
     /// What a column too many is: ``not declared in table `T` ``.
     pub extra: String,
     pub mend_extra: String,
-    /// Instead of the likely cause.
+    /// Help to show instead of the likely cause.
     pub mend_missing: Option<String>,
-    /// What was wanted.
+    /// The wanted columns.
     pub note: String,
 }
 
@@ -151,7 +151,7 @@ impl Wanted<'_> {
     }
 }
 
-/// Why columns are missing, where that is likely enough to say.
+/// The likely cause of missing columns, if there is one.
 fn likely_cause(missing: &[&str], extra: &[&str], all: bool) -> Option<String> {
     if let [header] = extra
         && header.contains([';', '\t', '|'])

@@ -6,8 +6,7 @@ use super::report::Report;
 use super::{read_theory, sorts};
 use crate::manifest::Manifest;
 
-/// The theory of a manifest, as far as it can be read. What is wrong with it, and what of the manifest does not fit it, goes to
-/// `out`.
+/// The theory of a manifest, as far as it can be read. Its errors, and mismatches with the manifest, go to `out`.
 pub fn check_texts(manifest: &Manifest, theory: Source, out: &mut Diagnostics) -> Theory {
     let mut report = Report { manifest, out };
     let labels = sorts::read_labels(&mut report);

@@ -12,7 +12,7 @@ use crate::manifest::{Manifest, SortKind, TheoryNames};
 /// How much more memory a theory takes than its text: tokens, formulas, programs.
 const TIMES_TEXT: u128 = 120;
 
-/// Reads it, or says why that did not work.
+/// Reads it, or returns the reason for the failure.
 pub(super) fn read(manifest: &Manifest, out: &mut Diagnostics) -> Option<Source> {
     match read_theory_file(&manifest.resolve(&manifest.theory)) {
         Ok(source) => Some(source),
@@ -110,7 +110,7 @@ fn used(theory: &Theory) -> BTreeSet<String> {
     found
 }
 
-/// The names that a theory means to declare, as far as its words tell: some of its declarations could not be understood.
+/// The names that a theory seems to declare, if some of its declarations could not be understood.
 pub(super) fn declared_names(source: &Source) -> BTreeSet<String> {
     let mut words = logltn::words(source);
     words.retain(|word| word.declares);

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use logltn::{Code, Diagnostic};
 
-/// How the names of unfinished files end.
+/// The suffix of unfinished files.
 const UNFINISHED: &str = ".unfinished";
 
 /// Whether a file may take the place of what is at `path`: nothing, or another file. A pipe or a device, such as
-/// `/dev/stdout`, would be lost to everybody.
+/// `/dev/stdout`, would be destroyed.
 ///
 /// # Errors
 /// If it is something else.
@@ -19,7 +19,7 @@ pub fn may_replace(path: &Path) -> Result<(), Diagnostic> {
     let way = match fs::metadata(path) {
         Ok(there) if there.is_dir() => "a folder of that name exists",
         Ok(there) if !there.is_file() => "it is a pipe or device, not a file",
-        // What is wrong with the place is said when it is written to.
+        // Errors of the folder are reported when writing.
         _ => return Ok(()),
     };
     Err(Diagnostic::error(
@@ -63,7 +63,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
     }
     let unfinished = unfinished_name(path);
     replace(path, folder, &unfinished, bytes).map_err(|error| {
-        // It may never have been made, and on a broken disk it cannot be removed; the first error says why.
+        // It may never have been created, and on a broken disk it cannot be removed; the first error has the reason.
         let _ = fs::remove_file(&unfinished);
         let explained = explain(path, "cannot be written", &error);
         if path.exists() {
@@ -87,7 +87,7 @@ fn replace(path: &Path, folder: &Path, unfinished: &Path, bytes: &[u8]) -> io::R
     sync_folder(folder)
 }
 
-/// Makes a rename last. Only Unix can open folders; elsewhere the file system is on its own.
+/// Makes a rename durable. Only Unix can open folders; elsewhere this is left to the file system.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) {
         File::open(folder)?.sync_all()
@@ -120,13 +120,13 @@ pub(super) fn remove_leftovers(dir: &Path) {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         if name.starts_with('.') && name.ends_with(UNFINISHED) {
-            // If it stays it does no harm but take room.
+            // If it stays, it only takes space.
             let _ = fs::remove_file(entry.path());
         }
     }
 }
 
-/// What went wrong with a file, in words that name the path, the reason and the remedy.
+/// The error for a file, with the path, the reason and the remedy.
 pub(super) fn explain(path: &Path, what: &str, error: &io::Error) -> Diagnostic {
     let code = match what {
         "cannot be read" => Code::FileUnreadable,

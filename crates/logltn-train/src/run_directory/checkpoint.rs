@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 /// The bytes of a file with the state of a training, or its final weights. They depend on nothing else, and not on the
 /// order of the tensors.
 ///
-/// It is a safetensors file, the facts in the header's `__metadata__`, so that other programs can read it. A fact of its
-/// own is a checksum of all the rest, so that [`decode`] sees every flipped bit:
+/// It is a safetensors file, the facts in the header's `__metadata__`, so that other programs can read it. One fact is
+/// a checksum of everything else, so that [`decode`] detects every flipped bit:
 ///
 /// ```
 /// use logltn_learn::State;
@@ -30,8 +30,8 @@ use serde_json::{Map, Value, json};
 /// # Ok::<(), logltn::Diagnostics>(())
 /// ```
 ///
-/// The `safetensors` crate is not used: it writes the metadata in the order of a hash map, which is another one in
-/// every process.
+/// The `safetensors` crate is not used: it writes the metadata in the order of a hash map, which differs from process
+/// to process.
 ///
 /// # Errors
 /// If there are no tensors, two of one name, one whose shape does not fit its numbers, or one with a number that is
@@ -46,7 +46,7 @@ pub fn encode(state: &State) -> Result<Vec<u8>, Diagnostics> {
     sum.update(header(&tensors, &facts).as_bytes());
     let checksum = |sum: u32| (CHECKSUM.to_string(), format!("CRC-32 {sum:08x}"));
     facts.extend([checksum(0)]);
-    // The sum has always the same length, so the numbers can be written, once, before it is known.
+    // The checksum always has the same length, so the numbers can be written before it is known.
     let begin = 8 + header(&tensors, &facts).len();
     let numbers: usize = tensors.iter().map(|(_, _, values)| values.len()).sum();
     let mut bytes = Vec::with_capacity(begin + size_of::<f32>() * numbers);
@@ -62,7 +62,7 @@ pub fn encode(state: &State) -> Result<Vec<u8>, Diagnostics> {
     Ok(bytes)
 }
 
-/// The fact that says whether all others are as they were written.
+/// The fact with the checksum of all others.
 const CHECKSUM: &str = "checksum";
 
 /// Names, shapes, places and facts, as safetensors writes them.
@@ -102,7 +102,7 @@ pub fn decode(bytes: &[u8], name: &str) -> Result<State, Diagnostics> {
     let mut facts = metadata(bytes, name)?;
     facts.remove(CHECKSUM);
     let state = State { tensors, facts };
-    // What is whole is written the same again: the sum speaks for the numbers, the comparison for the header.
+    // An undamaged file is identical when written again: the checksum covers the numbers, the comparison the header.
     match encode(&state) {
         Ok(again) if again == bytes => Ok(state),
         _ => Err(Diagnostic::error(
@@ -146,7 +146,7 @@ fn check(sorted: &[&NamedTensor]) -> Result<(), Diagnostics> {
     problems.into_result(()).map(|_| ())
 }
 
-/// What the header says under `__metadata__`. The bytes have been read once, so the header is there.
+/// The header's `__metadata__`. The bytes have been read once, so the header is there.
 fn metadata(bytes: &[u8], name: &str) -> Result<BTreeMap<String, String>, Diagnostics> {
     #[derive(Deserialize)]
     struct Header {

@@ -22,7 +22,7 @@ pub(super) fn check(dir: &Path) -> Result<(), Diagnostics> {
         let unreadable = |error| explain(&folder, "cannot be read", &error);
         for entry in fs::read_dir(&folder).map_err(unreadable)? {
             let path = entry.map_err(unreadable)?.path();
-            // Not that of what a link leads to.
+            // Not that of a link's target.
             let kind =
                 fs::symlink_metadata(&path).map_err(|e| explain(&path, "cannot be read", &e))?;
             let other = match (kind.is_symlink(), kind.is_file() || kind.is_dir()) {

@@ -1,10 +1,10 @@
-//! Lines that differ from one another in their numbers only, as those of a run do, read without taking JSON apart: whoever
-//! follows a training reads all of them.
+//! Reads lines that differ only in their numbers, as those of a run do, without parsing JSON, since following a
+//! training reads all of them.
 
 use super::record::StepRecord;
 use super::seal::LINE;
 
-/// What is between the numbers of such lines.
+/// The text between the numbers of such lines.
 #[derive(Debug)]
 pub(super) struct LinePattern {
     /// Before each number, and after the last.
@@ -31,7 +31,7 @@ impl LinePattern {
         LinePattern { between }
     }
 
-    /// The record of a line; `None` if the line is another, or its checksum does not fit.
+    /// The record of a line; `None` if the line has another form or its checksum does not match.
     pub(super) fn record(&self, line: &str) -> Option<StepRecord> {
         let (last, before) = self.between.split_last()?;
         let mut rest = line;
@@ -65,7 +65,7 @@ impl LinePattern {
     }
 }
 
-/// How many bytes look like those of a number, or `null`.
+/// How many bytes look like part of a number, or of `null`.
 fn end_of_number(bytes: &[u8]) -> usize {
     if bytes.first() == Some(&b'n') && bytes.starts_with(b"null") {
         return 4;
@@ -78,7 +78,7 @@ fn end_of_number(bytes: &[u8]) -> usize {
     at
 }
 
-/// Which bytes numbers of JSON have.
+/// The bytes that can occur in JSON numbers.
 const IN_NUMBERS: [bool; 256] = {
     let mut found = [false; 256];
     let bytes = b"0123456789+-.eE";
@@ -116,7 +116,7 @@ mod tests {
     }
 
     proptest! {
-        /// A line says the same, however it is read; damaged, it is never read this way.
+        /// Both ways to read a line agree; a damaged line is never read this way.
         #[test]
         fn quick_and_careful_agree(
             names in prop::collection::vec("\\PC{0,6}", 0..5),

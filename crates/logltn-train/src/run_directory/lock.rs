@@ -7,7 +7,7 @@ use logltn::{Code, Diagnostic};
 
 use super::atomic::explain;
 
-/// Held as long as this lives. The operating system lets go of it when the process ends, however it ends.
+/// Held as long as this lives. The operating system releases it when the process ends, in whatever way.
 #[derive(Debug)]
 pub(super) struct Lock {
     _file: File,
@@ -28,7 +28,7 @@ impl Lock {
                 format!("{}: another process is writing a run there", dir.display()),
             )
             .help("wait for it to end, stop it, or choose another folder with `--out`")),
-            // Some network file systems have no locks; runs there do without them.
+            // Some network file systems have no locks; runs there are not locked.
             Ok(()) | Err(TryLockError::Error(_)) => Ok(Lock { _file: file }),
         }
     }

@@ -14,15 +14,15 @@ use super::seal::LINE;
 /// Appends records to `metrics.csv` and `metrics.jsonl`.
 ///
 /// Records are buffered for half a second at most, so that others can follow the run;
-/// [`super::RunDirectory::write_checkpoint`] brings them to disk before the checkpoint that knows of them, and dropping the
-/// log writes what is left.
+/// [`super::RunDirectory::write_checkpoint`] writes them to disk before the checkpoint that depends on them, and
+/// dropping the log writes the rest.
 #[derive(Debug)]
 pub struct MetricsLog {
     axiom_names: Vec<String>,
     metric_names: Vec<String>,
     csv: Growing,
     jsonl: Growing,
-    /// When the records were last handed to the system.
+    /// When the records were last passed to the system.
     seen: Instant,
 }
 
@@ -39,7 +39,7 @@ impl MetricsLog {
         let header = header(axioms, metrics)?;
         let path = dir.join("metrics.jsonl");
         let jsonl = Growing::after(&path, after)?;
-        // Nothing but the records themselves is believed: the table is made from them where it says something else.
+        // Only the records are trusted: where the table differs, it is made anew from them.
         let records = match after {
             Some(_) => Some(RecordReader::open(&path)?),
             None => None,
@@ -80,7 +80,7 @@ impl MetricsLog {
         self.csv.append(line.as_bytes())?;
         let line = record.to_json_line(&self.axiom_names);
         self.jsonl.append(line.as_bytes())?;
-        // Not to the disk, which takes its time: to the files, where others can read them.
+        // To the files, where others can read them; syncing to disk would be slow.
         if self.seen.elapsed() >= SEEN_AFTER {
             self.csv.flush()?;
             self.jsonl.flush()?;
@@ -89,7 +89,7 @@ impl MetricsLog {
         Ok(())
     }
 
-    /// Brings all records to disk.
+    /// Writes all records to disk.
     pub fn sync(&mut self) -> Result<(), Diagnostics> {
         self.csv.sync()?;
         self.jsonl.sync()?;
@@ -137,7 +137,7 @@ fn csv_line(record: &StepRecord, metrics: &[String]) -> Result<String, Diagnosti
     Ok(line)
 }
 
-/// The first line of `metrics.csv`. Axioms and metrics may have the same name, so each says what it is.
+/// The first line of `metrics.csv`. Axioms and metrics may have the same name, so each has its kind as a prefix.
 fn header(axioms: &[String], metrics: &[String]) -> Result<String, Diagnostics> {
     let fixed = ["step", "loss", "sat", "gradient_norm", "step_time"];
     let cells = (fixed.iter().map(|name| (*name).to_string()))
@@ -201,7 +201,7 @@ impl Growing {
         Growing::cut(path, file, length)
     }
 
-    /// A file of these lines. What is there already stays; from the first line on that is another, it is written again.
+    /// Makes a file of these lines. Existing lines stay; from the first different line on, the file is rewritten.
     fn of(
         path: &Path,
         mut lines: impl Iterator<Item = Result<String, Diagnostics>>,

@@ -15,9 +15,9 @@
 //!   run.lock                 held by the process that writes
 //! ```
 //!
-//! Files that are replaced are replaced whole ([`write_atomically`]); files that grow are cut back to the checkpoint when
-//! a run is resumed ([`RunDirectory::metrics_log`]). So whenever the process dies, what is there can be continued.
-//! Nothing but a run's own files is ever written over: its folder is new, empty or a run's (`folder_owner.rs`).
+//! Files that are replaced are replaced whole ([`write_atomically`]); files that grow are cut back to the checkpoint
+//! when a run is resumed ([`RunDirectory::metrics_log`]). So the run can be continued whenever the process dies. Only a
+//! run's own files are ever overwritten: its folder is new, empty or a run's (`folder_owner.rs`).
 
 mod atomic;
 mod checkpoint;
@@ -106,13 +106,13 @@ impl RunDirectory {
         Ok(run)
     }
 
-    /// A new run in `dir`, in the place of one that is there: all that a run writes is removed, and nothing else.
+    /// A new run in `dir` that replaces an existing one: everything that a run writes is removed, and nothing else.
     ///
     /// # Errors
     /// As those of [`RunDirectory::resume`], or if something cannot be removed.
     pub fn replace(dir: &Path) -> Result<RunDirectory, Diagnostics> {
         let run = RunDirectory::resume(dir)?;
-        // The marks of a run come last: interrupted, it is still one.
+        // The files that mark a run come last, so an interrupted removal still leaves a run.
         for name in OWN {
             let path = run.file(name);
             let removed = match path.is_dir() {
@@ -129,8 +129,7 @@ impl RunDirectory {
         Ok(run)
     }
 
-    /// The run in `dir`, to be continued; a new one if there is none. What an interrupted write left behind is cleared
-    /// away.
+    /// The run in `dir`, to be continued; a new one if there is none. Remains of an interrupted write are removed.
     ///
     /// # Errors
     /// If `dir` is not a folder, cannot be made, or another process writes a run there.
@@ -142,7 +141,7 @@ impl RunDirectory {
         Ok(run)
     }
 
-    /// The run in `dir`, to be looked at, perhaps while another process still writes it.
+    /// The run in `dir`, for reading, perhaps while another process still writes it.
     ///
     /// # Errors
     /// If `dir` holds no run.
@@ -188,7 +187,7 @@ impl RunDirectory {
             .into());
         }
         fs::create_dir_all(dir).map_err(|error| match error.kind() {
-            // The place is wrong, not the disk.
+            // The path is wrong, not the disk.
             io::ErrorKind::NotADirectory | io::ErrorKind::NotFound => Diagnostic::error(
                 Code::NotAFolder,
                 format!("{}: it cannot be made: {error}", dir.display()),
@@ -214,7 +213,7 @@ impl RunDirectory {
             "metrics.csv",
         ]
         .into_iter()
-        // What cannot be looked at may well be one.
+        // A folder that cannot be read may well be one.
         .find(|name| exists(&self.file(name)).unwrap_or(true))
     }
 
@@ -236,7 +235,7 @@ impl RunDirectory {
         Ok(is_there(&self.file(name))?)
     }
 
-    /// Writes `manifest.toml`: the manifest with everything that flags and defaults decided.
+    /// Writes `manifest.toml`: the manifest with all flags and defaults filled in.
     pub fn write_manifest(&self, text: &str) -> Result<(), Diagnostic> {
         write_atomically(&self.file("manifest.toml"), text.as_bytes())
     }
@@ -257,8 +256,8 @@ impl RunDirectory {
         RunInfo::parse(&read_bytes(&path)?, &path.display().to_string())
     }
 
-    /// Replaces the checkpoint. The records so far go to disk before it does, so that a checkpoint never knows of steps
-    /// that the metrics do not.
+    /// Replaces the checkpoint. The records so far are written to disk first, so that the metrics contain every step of
+    /// a checkpoint.
     pub fn write_checkpoint(
         &self,
         log: &mut MetricsLog,
@@ -268,10 +267,11 @@ impl RunDirectory {
         log.sync()?;
         let [newest, previous] = [NEWEST, PREVIOUS].map(|name| self.file(name));
         if is_there(&newest)? {
-            // A second name for the same file costs nothing, and there is one under the first at every moment.
+            // A second name for the same file costs nothing, and the first name exists at every moment.
             let _ = fs::remove_file(&previous);
             if fs::hard_link(&newest, &previous).is_err() {
-                // Not in its place: it may be the second name anyway, and what is written to one is written to both.
+                // Not overwritten: it may be the second name of the same file, and writing to one would write to
+                // both.
                 let copy = read_bytes(&newest)?;
                 write_atomically(&previous, &copy)?;
             }
@@ -280,7 +280,7 @@ impl RunDirectory {
         Ok(())
     }
 
-    /// The newest checkpoint, if one was written; if it was taken away, the one before it.
+    /// The newest checkpoint, if one was written; if it was removed, the one before it.
     ///
     /// # Errors
     /// If it is damaged; the error says whether the one before it is whole.
@@ -299,7 +299,7 @@ impl RunDirectory {
         }
     }
 
-    /// How to go on from the checkpoint before the newest.
+    /// The help: how to continue from the checkpoint before the newest.
     fn offer(&self, previous: &State) -> String {
         let step = previous.facts.get("step").map_or("?", String::as_str);
         format!(
@@ -308,14 +308,14 @@ impl RunDirectory {
         )
     }
 
-    /// Writes the final weights. The file's bytes depend on `weights` only, so its `meta` should hold nothing of the
+    /// Writes the final weights. The file's bytes depend on `weights` only, so its `meta` should not depend on the
     /// time or the machine.
     pub fn write_weights(&self, weights: &State) -> Result<(), Diagnostics> {
         write_atomically(&self.file("weights.safetensors"), &encode(weights)?)?;
         Ok(())
     }
 
-    /// Writes the weights of the last step, where the [final ones](RunDirectory::write_weights) are others.
+    /// Writes the weights of the last step, if they differ from the [final ones](RunDirectory::write_weights).
     pub fn write_last_weights(&self, weights: &State) -> Result<(), Diagnostics> {
         write_atomically(&self.file("last.safetensors"), &encode(weights)?)?;
         Ok(())
@@ -357,7 +357,7 @@ impl RunDirectory {
     }
 }
 
-/// What a run writes, except for its lock.
+/// The files that a run writes, except for its lock.
 const OWN: [&str; 13] = [
     "weights.safetensors",
     "last.safetensors",
@@ -392,7 +392,7 @@ fn is_there(path: &Path) -> Result<bool, Diagnostic> {
     exists(path).map_err(|error| atomic::explain(path, "cannot be read", &error))
 }
 
-/// Of a file that is read as a folder nothing is missing but the folder.
+/// If a file is used as a folder, the folder is what is missing.
 fn exists(path: &Path) -> io::Result<bool> {
     match path.try_exists() {
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(false),

@@ -19,7 +19,7 @@ use super::seal::LINE;
 /// at an evaluation) is NaN.
 #[derive(Clone, Debug, Default)]
 pub struct StepRecord {
-    /// How many steps were done when it was made.
+    /// The number of steps done so far.
     pub step: u64,
     /// The loss.
     pub loss: f64,
@@ -58,7 +58,7 @@ impl PartialEq for StepRecord {
 /// A line of `metrics.jsonl`. Axioms go by name there, so that a line can be understood by itself. `N` is what holds
 /// names and numbers: borrowed when written, since there may be thousands at every step, owned when read.
 ///
-/// Nothing else may stand in it: a letter that changed in the name of the checksum must not leave a line without one.
+/// Other keys are refused: a flipped letter in the checksum's key must not leave a line without a checksum.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line<N> {
@@ -71,7 +71,7 @@ struct Line<N> {
     metrics: N,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     left_out: BTreeMap<String, u64>,
-    /// Compared before the line is read, and put there after it was written.
+    /// Checked before the line is parsed, and added after it was written.
     #[serde(default, skip_serializing)]
     #[allow(dead_code)]
     check: Option<String>,
@@ -138,7 +138,7 @@ impl StepRecord {
             left_out: self.left_out.iter().cloned().collect(),
             check: None,
         };
-        // Objects of text and numbers can always be written.
+        // Objects of text and numbers can always be serialised.
         let mut text = serde_json::to_string(&line).unwrap_or_default();
         text.push('\n');
         LINE.put(&text)
@@ -207,12 +207,12 @@ impl RecordReader {
         }
     }
 
-    /// This many lines stand before: messages count them, too.
+    /// The number of earlier lines, which messages count, too.
     pub fn skip_lines(&mut self, lines: usize) {
         self.line += lines;
     }
 
-    /// How many bytes the records take that have been read so far.
+    /// How many bytes the records read so far take.
     pub fn position(&self) -> u64 {
         self.position
     }

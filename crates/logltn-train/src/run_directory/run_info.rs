@@ -1,4 +1,4 @@
-//! What is known of a run as a whole: `run.json`.
+//! A description of a whole run: `run.json`.
 
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -15,13 +15,13 @@ use super::seal::{PAGE, crc32};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunInfo {
-    /// What the run is called, usually the manifest's name.
+    /// The name of the run, usually that of the manifest.
     pub title: String,
     /// The seed of all random numbers.
     pub seed: u64,
     /// The name of the semantics.
     pub semantics: String,
-    /// Whether the truths of its records are logs. Runs of older programs do not say.
+    /// Whether the truths of its records are logs. Missing in runs of older programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logs: Option<bool>,
     /// The versions of the programs involved, by name.
@@ -32,25 +32,25 @@ pub struct RunInfo {
     pub started: String,
     /// When the status last changed.
     pub updated: String,
-    /// How far it got.
+    /// Its status.
     pub status: RunStatus,
-    /// How many steps it had done when the status last changed. Runs of older programs do not say.
+    /// How many steps it had done when the status last changed. Missing in runs of older programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<u64>,
-    /// How many steps it is to have, if it does not stop early. Runs of older programs do not say.
+    /// How many steps it will have, unless it stops early. Missing in runs of older programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
-    /// How many steps make an epoch, by which schedules may go. Runs of older programs do not say.
+    /// How many steps an epoch has; schedules may use it. Missing in runs of older programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps_per_epoch: Option<u64>,
-    /// Why, where the status alone does not say.
+    /// The reason, if the status alone is not enough.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// The axioms, in the order of the records.
     pub axioms: Vec<AxiomInfo>,
-    /// Size and checksum of each data file that something is learnt from, by its path as seen from the run.
+    /// Size and checksum of each data file that training reads, by its path relative to the run.
     pub data: BTreeMap<String, String>,
-    /// The same of each file that it is only measured against. Empty in runs that are older than this.
+    /// The same for each file that only metrics read. Empty in runs that are older than this.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub measured: BTreeMap<String, String>,
     /// The checksums of the run's own `manifest.toml` and `theory.ltn`. Empty in runs that are older than this.
@@ -58,14 +58,14 @@ pub struct RunInfo {
     /// What was trained, [in words](logltn_learn::KnowledgeBase::description): layers, inputs, classes. Empty in runs
     /// that are older than this.
     pub model: BTreeMap<String, String>,
-    /// The weights that it began with, if they were not random.
+    /// The weights that it started from, if they were not random.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<StartInfo>,
-    /// Which weights early stopping has kept, in a run that is finished.
+    /// The weights that early stopping kept, in a finished run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<KeptInfo>,
-    /// The whole theory with the first weights and the last. Runs of older programs do not say, nor do those of which it
-    /// would take too long.
+    /// The whole theory with the first weights and the last. Missing in runs of older programs, and where it would take
+    /// too long.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub whole: Option<WholeInfo>,
 }
@@ -80,7 +80,7 @@ pub struct KeptInfo {
     pub step: u64,
     /// That value.
     pub value: f64,
-    /// How many evaluations were not better than that before the run stopped early; none where it did all its steps.
+    /// How many evaluations were not better than that before the run stopped early; `None` if it did all its steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped_after: Option<u64>,
     /// All metrics of the weights that were kept.
@@ -88,7 +88,7 @@ pub struct KeptInfo {
 }
 
 impl KeptInfo {
-    /// What happened, for people: `done` of `total` steps.
+    /// What happened, for display: `done` of `total` steps.
     pub fn sentence(&self, done: u64, total: u64) -> String {
         let KeptInfo {
             metric,
@@ -121,8 +121,8 @@ fn shown(value: f64) -> String {
     }
 }
 
-/// The whole theory, without batches, samples and dropout, with the first weights of a run and with the last, both at the
-/// last α, p and p_forall: what differs was learnt.
+/// The whole theory, without batches, samples and dropout, with the first weights of a run and with the last, both at
+/// the last α, p and p_forall: the difference was learnt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WholeInfo {
     /// α, p and p_forall.
@@ -137,25 +137,25 @@ pub struct WholeInfo {
     /// After the last step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<WholeTruth>,
-    /// How well rules are kept after the last step. Runs of older programs do not say.
+    /// How well rules hold after the last step. Missing in runs of older programs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<RuleInfo>,
 }
 
-/// An axiom or a family of the form `forall …. a -> b`, everything counted as true that is truer than ½.
+/// An axiom or a family of the form `forall …. a -> b`, where every truth above ½ counts as true.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RuleInfo {
     /// Its name.
     pub name: String,
-    /// How many bindings its `forall`s have, those of all members of a family together.
+    /// How many bindings its `forall`s have, for all members of a family together.
     pub groundings: u64,
-    /// In how many the premise is true.
+    /// The number of bindings whose premise is true.
     pub premises: u64,
-    /// In how many of these the conclusion is false.
+    /// How many of these have a false conclusion.
     pub broken: u64,
 }
 
-/// How true a whole theory is: logs in the log semantics.
+/// The truth of a whole theory: logs in the log semantics.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WholeTruth {
     /// All axioms together.
@@ -179,11 +179,11 @@ impl WholeInfo {
 /// The weights that a run began with.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StartInfo {
-    /// The run that they are of.
+    /// The run that they come from.
     pub run: String,
     /// The tensors that were taken.
     pub taken: Vec<String>,
-    /// What was not, and why.
+    /// The tensors that were not taken, and why.
     pub left: Vec<String>,
 }
 
@@ -191,7 +191,7 @@ pub struct StartInfo {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
-    /// It continues, or its process was killed.
+    /// It is running, or its process was killed.
     #[default]
     Running,
     /// It was stopped on purpose and can be resumed.
@@ -214,18 +214,18 @@ impl RunStatus {
     }
 }
 
-/// What is known of an axiom before training.
+/// A description of an axiom before training.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AxiomInfo {
     /// Its name; members of a family are `name[individual]`.
     pub name: String,
     /// Its weight.
     pub weight: f64,
-    /// How many bindings of its variables pass all guards. Runs of older programs do not say.
+    /// How many bindings of its variables pass all guards. Missing in runs of older programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groundings: Option<u64>,
-    /// In a run that is finished: how many of its `exists` all steps together have left out, because their samples had
-    /// nobody for them.
+    /// In a finished run: how many of its `exists` all steps together left out, because their samples had no
+    /// individual for them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
 }
@@ -243,12 +243,12 @@ impl RunInfo {
         PAGE.put(&text)
     }
 
-    /// Notes what a file of the run holds.
+    /// Records the checksum of a file of the run.
     pub fn note_file(&mut self, name: &str, bytes: &[u8]) {
         self.files.insert(name.to_string(), print(bytes));
     }
 
-    /// Whether a file of the run still holds what was noted, if something was.
+    /// Whether a file of the run still has the recorded checksum, if there is one.
     pub fn is_noted(&self, name: &str, bytes: &[u8]) -> bool {
         (self.files.get(name)).is_none_or(|noted| *noted == print(bytes))
     }
@@ -267,7 +267,7 @@ impl RunInfo {
         let mut object: Map<String, Value> = serde_json::from_slice(bytes).map_err(unclear)?;
         let check = object.remove("check");
         let info: RunInfo = serde_json::from_value(Value::Object(object)).map_err(unclear)?;
-        // Written down in another way it must still say the same. Without a checksum it is an older program's.
+        // It may have another layout, but the contents must match. Without a checksum it comes from an older program.
         let says_the_same = || {
             let mut again: Map<String, Value> =
                 serde_json::from_str(&info.to_json()).unwrap_or_default();
@@ -377,7 +377,7 @@ mod tests {
             RunInfo::parse(b"{}", "run.json").unwrap(),
             RunInfo::default()
         );
-        // Whatever bit changes, something else is never said; in another layout the same is.
+        // A flipped bit never changes the contents unnoticed; another layout has the same contents.
         for bit in 0..8 * text.len() {
             let mut damaged = text.clone().into_bytes();
             damaged[bit / 8] ^= 1 << (bit % 8);

@@ -28,16 +28,16 @@ impl Seal {
         format!("{body}{}{sum:08x}\"{}", self.key, self.end)
     }
 
-    /// Whether a text is as it was written. Those of older programs have no checksum, and are believed.
+    /// Whether a text is unchanged. Texts of older programs have no checksum and are accepted.
     pub(super) fn is_whole(&self, text: &[u8]) -> bool {
         self.fits(text).unwrap_or(true)
     }
 
-    /// Whether the checksum fits, if a text ends with one as it was written.
+    /// Whether the checksum matches, if a text ends with one.
     pub(super) fn fits(&self, text: &[u8]) -> Option<bool> {
         let (body, tail) = text.split_at(text.len().checked_sub(self.length())?);
         let sum = tail.strip_prefix(self.key.as_bytes())?;
-        // Digit by digit: every record that is read comes by here.
+        // Digit by digit, for speed: every record that is read passes through here.
         let is = crc32(&[body, self.end.as_bytes()]);
         let digit = |at: usize| b"0123456789abcdef"[(is >> (28 - 4 * at)) as usize & 15];
         let (digits, end) = sum.split_at(8);
@@ -45,7 +45,7 @@ impl Seal {
         Some(same && end.strip_prefix(b"\"") == Some(self.end.as_bytes()))
     }
 
-    /// How many bytes a checksum takes, with what stands around it.
+    /// How many bytes a checksum takes, including the text around it.
     pub(super) fn length(&self) -> usize {
         self.key.len() + 9 + self.end.len()
     }

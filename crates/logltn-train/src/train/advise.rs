@@ -14,7 +14,7 @@ use super::{TrainOptions, Trainer};
 use crate::manifest::Phase;
 use crate::project::Project;
 
-/// Of this many labels one is held out.
+/// One in this many labels is held out.
 const ONE_IN: usize = 5;
 /// Fewer labels than these cannot be divided.
 const FEWEST: usize = 10;
@@ -26,55 +26,55 @@ const FEWEST_STEPS: u64 = 20;
 /// How long to try, and how often each.
 #[derive(Clone, Copy, Debug)]
 pub struct AdviseOptions {
-    /// For all trainings together, about.
+    /// The approximate time for all trainings together.
     pub time: Duration,
-    /// Each is tried with this many seeds.
+    /// How many seeds each option is tried with.
     pub seeds: u64,
 }
 
 /// One way to train.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
-    /// What differs from the manifest, in words.
+    /// The difference from the manifest, in words.
     pub name: String,
-    /// The lines of the manifest that say so; none for the manifest as it is.
+    /// The corresponding lines of the manifest; empty for the manifest itself.
     pub lines: Vec<String>,
     /// The metric on the labels that were held out, the mean of all seeds.
     pub value: f64,
-    /// How far from it a seed usually is.
+    /// The usual deviation of a seed from it.
     pub deviation: f64,
 }
 
-/// What was tried, and how it did.
+/// The trials and their results.
 #[derive(Clone, Debug)]
 pub struct Advice {
     /// The name of the metric.
     pub metric: String,
-    /// Which values of it are better.
+    /// Which values are better.
     pub better: Better,
-    /// How many labels were learnt from.
+    /// How many labels were used for training.
     pub learnt: usize,
     /// How many were held out.
     pub held_out: usize,
     /// How many steps each training had.
     pub steps: u64,
-    /// The manifest as it is first.
+    /// The unchanged manifest first.
     pub trials: Vec<Trial>,
     /// The trial to take.
     pub best: usize,
-    /// What differs less than this may be chance.
+    /// Smaller differences may be chance.
     pub chance: f64,
 }
 
 impl Advice {
-    /// Whether the best is clearly better than the manifest as it is.
+    /// Whether the best is clearly better than the unchanged manifest.
     pub fn is_clear(&self) -> bool {
         let (first, best) = (self.trials[0].value, self.trials[self.best].value);
         self.best != 0 && (best - first).abs() > self.chance
     }
 }
 
-/// A project with a change, and how it was made.
+/// A project with a change, and a description of the change.
 #[derive(Clone)]
 struct Way {
     name: Vec<String>,
@@ -198,7 +198,7 @@ impl<'a> Trying<'a> {
         if rows.batched {
             project.data.set_batched(&name)?;
         }
-        // They may be those that are held out from everything.
+        // They may be the rows that are held out from everything.
         project.manifest.evaluate = None;
         if let Some(train) = &mut project.manifest.train {
             train.value.early_stop = None;
@@ -285,7 +285,7 @@ impl<'a> Trying<'a> {
         other
     }
 
-    /// Trains, and measures what was held out. Gives its place among the trials.
+    /// Trains, and measures the held-out labels. Returns its place among the trials.
     fn try_out(&mut self, way: &Way, told: &mut dyn FnMut(&Trial)) -> Result<usize, Diagnostics> {
         let mut values = Vec::new();
         for seed in 0..self.options.seeds.max(1) {
@@ -378,7 +378,7 @@ impl<'a> Trying<'a> {
 
     fn advice(self, best: usize) -> Advice {
         let first = &self.trials[0];
-        // A share of n rows is off by this twice in three times; of other numbers only seeds tell.
+        // The standard error of a share of n rows; for other metrics only seeds show it.
         let of_rows = match self.metric.kind {
             MetricKind::Accuracy => {
                 (first.value * (1.0 - first.value) / self.held_out as f64).sqrt()
@@ -409,8 +409,8 @@ impl Way {
     }
 }
 
-/// Rows to learn from and rows that are held out: every fifth of each class, or every fifth. Which depends on nothing but the
-/// rows.
+/// Rows to learn from and rows that are held out: every fifth of each class, or every fifth. The choice depends only on
+/// the rows.
 fn divided(columns: &[ColumnData], rows: usize) -> (Vec<u32>, Vec<u32>) {
     let class = |row: usize| match columns.last() {
         Some(ColumnData::Individuals(classes)) => classes[row],

@@ -8,30 +8,30 @@ use logltn_learn::{Ask, Explained, Model, Queried, own_parameters};
 use super::run_weights::RunWeights;
 use crate::project::Project;
 
-/// What is asked: a project, the run whose weights its networks have (none where nothing is learnt), and how formulas are
-/// meant.
+/// A question's context: a project, the run with the weights of its networks (`None` if nothing is learnt), and the
+/// semantics.
 #[derive(Clone, Debug)]
 pub struct Questions<'a> {
     /// The manifest, read.
     pub project: &'a Project,
     /// The folder of a run, finished or not.
     pub run: Option<&'a Path>,
-    /// What connectives and quantifiers mean.
+    /// The semantics of connectives and quantifiers.
     pub semantics: Semantics,
     /// α, p and p_forall.
     pub parameters: Parameters,
-    /// How many answers, or bindings of each axiom, are wanted; 0: all.
+    /// How many answers, or bindings of each axiom, to return; 0 for all.
     pub top: usize,
     /// Whether the leading `forall`s of a question belong to the event, where formulas have exact probabilities.
     pub joint: bool,
     /// A question with more groundings than this is refused if a person waits for the answer.
     pub most_groundings: Option<u64>,
-    /// The definitions whose formulas explanations go into.
+    /// The definitions that explanations open.
     pub open: Vec<String>,
 }
 
 impl Questions<'_> {
-    /// How true a formula is, or of which bindings if it begins with `find`.
+    /// How true a formula is, or its best bindings if it begins with `find`.
     ///
     /// # Errors
     /// If there is a mistake in the question, shown in place; or as [`RunWeights::read`].

@@ -1,4 +1,4 @@
-//! What was learnt about the classes of individuals, for pictures of it.
+//! What was learnt about the classes of individuals, for pictures.
 
 use logltn::theory::{ArgumentSort, PredicateId};
 use logltn::{Diagnostics, OutputKind};
@@ -8,7 +8,7 @@ use logltn_learn::largest;
 use super::Trainer;
 use crate::project::Features;
 
-/// More points than these are a blot, and more dimensions take longer than they are worth.
+/// More points than this make a blot, and more dimensions take longer than they are worth.
 const MOST_POINTS: usize = 20_000;
 const MOST_DIMENSIONS: usize = 256;
 
@@ -19,7 +19,7 @@ pub struct Classified {
     pub predicate: String,
     /// The name of the individuals' sort.
     pub sort: String,
-    /// What is known of each.
+    /// The features of each.
     pub features: Features,
     /// The place of its class among the names.
     pub class: Vec<usize>,
@@ -28,8 +28,8 @@ pub struct Classified {
 }
 
 impl Trainer {
-    /// What each predicate says that gives one of several classes to individuals with features, if they are few enough
-    /// to draw.
+    /// The classes that each predicate gives to individuals with features, if it gives one of several classes and they
+    /// are few enough to draw.
     pub fn classified(&mut self) -> Result<Vec<Classified>, Diagnostics> {
         let mut found = Vec::new();
         for (i, predicate) in self.project.theory().predicates.clone().iter().enumerate() {
@@ -48,7 +48,7 @@ impl Trainer {
             let features = Features::of(&self.project.features_of(sort)?);
             let individuals: Vec<u32> = (0..features.rows() as u32).collect();
             let Ok(logits) = self.session.model_mut().predict(id, &individuals, 1) else {
-                continue; // no network of ours
+                continue; // a network of host code
             };
             let classes = self.project.data.size(class);
             found.push(Classified {

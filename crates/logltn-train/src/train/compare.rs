@@ -1,4 +1,4 @@
-//! Runs side by side: what differs in what they were told, and what came of it.
+//! Runs side by side: the differences in their settings, and their results.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,14 +15,14 @@ use crate::run_directory::{RunDirectory, RunInfo, RunStatus, WholeTruth};
 /// The key that runs of one group may differ in.
 const SEED: &str = "train.seed";
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct ComparedRun {
     /// Its folder.
     pub run: PathBuf,
     /// How far it got.
     pub status: RunStatus,
-    /// Why, where the status alone does not say.
+    /// The reason, if the status alone is not enough.
     pub reason: String,
     /// How many steps it has done.
     pub steps: u64,
@@ -30,20 +30,20 @@ pub struct ComparedRun {
     pub seed: u64,
     /// The loss [of the whole theory](Comparison::whole), or of the last step.
     pub loss: f64,
-    /// The truth of each axiom: a log if [`ComparedRun::logs`]. That of the whole theory, or in the last step that it took
-    /// part in.
+    /// The truth of each axiom: a log if [`ComparedRun::logs`]. For the whole theory, or for the last step in which it
+    /// took part.
     pub axioms: Vec<(String, f64)>,
-    /// The newest value of each metric; of a finished run, those of the weights that it has kept.
+    /// The newest value of each metric; for a finished run, those of the weights that it kept.
     pub metrics: Vec<(String, f64)>,
     /// Whether truths are logs.
     pub logs: bool,
-    /// What connectives mean.
+    /// The semantics.
     pub semantics: String,
     /// Metrics of which less is better.
     smaller_is_better: Vec<String>,
-    /// All that it was told, by key.
+    /// All its settings, by key.
     told: BTreeMap<String, Value>,
-    /// The whole theory with its last weights, if it is finished and says so.
+    /// The whole theory with its last weights, if it is finished and has recorded this.
     whole: Option<WholeTruth>,
 }
 
@@ -52,14 +52,14 @@ pub struct ComparedRun {
 pub struct Comparison {
     /// The runs, in the order in which they were given.
     pub runs: Vec<ComparedRun>,
-    /// The keys of their manifests that differ, with the value of each run; null where it has none. Paths are compared by
-    /// what they lead to. Beside the manifest's keys there are `theory.axiom NAME` and the like, where theories differ,
+    /// The keys of their manifests that differ, with the value of each run; null where it has none. Paths are compared
+    /// by their targets. Beside the manifest's keys there are `theory.axiom NAME` and the like, where theories differ,
     /// and `files.PATH`, where a file held something else.
     pub differences: BTreeMap<String, Vec<Value>>,
-    /// Whether losses and truths of axioms are those of whole theories with the last weights. Otherwise, because not every
-    /// run has these, all are of the last steps, each with its own batch.
+    /// Whether losses and truths of axioms are those of whole theories with the last weights. Otherwise, since not
+    /// every run has these, all are those of the last steps, each with its own batch.
     pub whole: bool,
-    /// The runs that differ in the seed only, by their places. A run that is like no other is its own group.
+    /// The runs that differ only in the seed, by their places. Any other run is its own group.
     pub groups: Vec<Vec<usize>>,
 }
 
@@ -75,7 +75,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of some values, those that exist; `None` if none does.
+    /// Over the values that exist; `None` if there are none.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
         let values: Vec<f64> = values.into_iter().filter(|x| x.is_finite()).collect();
         let runs = values.len();
@@ -144,7 +144,7 @@ impl ComparedRun {
         })
     }
 
-    /// From now on of the whole theory.
+    /// From now on for the whole theory.
     fn look_at_whole(&mut self) {
         if let Some(whole) = &self.whole {
             self.loss = whole.loss;
@@ -154,7 +154,7 @@ impl ComparedRun {
         }
     }
 
-    /// Whether less is better of a metric.
+    /// Whether smaller values of a metric are better.
     pub fn smaller_is_better(&self, metric: &str) -> bool {
         self.smaller_is_better.iter().any(|name| name == metric)
     }
@@ -180,7 +180,7 @@ impl ComparedRun {
         value.is_finite().then_some(*value)
     }
 
-    /// What `logltn compare --json` says of it.
+    /// Its part of `logltn compare --json`.
     fn document(&self) -> Value {
         let named = |values: &[(String, f64)]| -> Value {
             values
@@ -200,16 +200,16 @@ impl ComparedRun {
     }
 }
 
-/// All that the run in a folder was told, by key: what [`Comparison::differences`] compares.
+/// All settings of the run in a folder, by key: what [`Comparison::differences`] compares.
 ///
 /// # Errors
-/// If the folder holds no run, or its manifest or theory is not as it was written.
+/// If the folder holds no run, or its manifest or theory was changed.
 pub fn told_by_key(folder: &Path) -> Result<BTreeMap<String, Value>, Diagnostics> {
     let run = RunDirectory::open(folder)?;
     told(&run, &run.info()?).map(|(told, _)| told)
 }
 
-/// All that a run was told, by key; and the metrics of which less is better.
+/// All settings of a run, by key, and the metrics of which less is better.
 fn told(
     run: &RunDirectory,
     info: &RunInfo,
@@ -232,7 +232,7 @@ fn told(
     let text = read("manifest.toml")?;
     let source = Source::new(run.file("manifest.toml").display().to_string(), text);
     let (manifest, _) = Manifest::parse(source, run.path())?;
-    // Two runs see the same file by different ways.
+    // Two runs reach the same file by different paths.
     let files = (learnt_from(&manifest).into_iter()).chain(measured_against(&manifest));
     let whole = |path: &Path| {
         let path = manifest.resolve(path);
@@ -282,7 +282,7 @@ fn flatten(node: &Node, key: String, found: &mut BTreeMap<String, Value>) {
     }
 }
 
-/// As JSON. Numbers that are equal are alike.
+/// As JSON. Equal numbers have the same form.
 fn value(node: &Node) -> Value {
     match node {
         Node::Leaf(text) => {
@@ -328,7 +328,7 @@ impl Comparison {
         let (mut runs, _) = wrong.into_result(runs)?;
         let differences = differences(&runs);
         let groups = groups(&runs, &differences);
-        // A truth of the whole beside that of a batch would be compared.
+        // A truth of the whole theory would be compared with that of a batch.
         let whole = runs.iter().all(|run| run.whole.is_some());
         if whole {
             runs.iter_mut().for_each(ComparedRun::look_at_whole);
@@ -351,7 +351,8 @@ impl Comparison {
         names(self.runs.iter().flat_map(|run| &run.metrics))
     }
 
-    /// Whether the truths of an axiom mean the same in all runs: it says the same in one semantics, with the same α and p.
+    /// Whether the truths of an axiom mean the same in all runs: the same formula in the same semantics, with the same
+    /// α and p.
     pub fn same_axiom(&self, axiom: &str) -> bool {
         let family = axiom.split('[').next().unwrap_or(axiom);
         let says = format!("theory.axiom {family}");
@@ -363,7 +364,7 @@ impl Comparison {
         self.same_scale() && !self.differences.keys().any(about)
     }
 
-    /// Whether losses mean the same in all runs: so do all axioms, with the same weights.
+    /// Whether losses mean the same in all runs: the truths of all axioms do, and the weights are the same.
     pub fn same_loss(&self) -> bool {
         let other = |key: &String| key.starts_with("theory.") || key.starts_with("axioms.");
         self.same_scale() && !self.differences.keys().any(other)
@@ -377,7 +378,7 @@ impl Comparison {
         self.runs.iter().all(same) && !self.differences.keys().any(other_scale)
     }
 
-    /// What the runs of each group have of something; `None` where none of its runs has it.
+    /// A value over the runs of each group; `None` where none of its runs has it.
     pub fn spread(&self, of: impl Fn(&ComparedRun) -> Option<f64>) -> Vec<Option<Spread>> {
         let groups = self.groups.iter();
         groups
@@ -385,7 +386,7 @@ impl Comparison {
             .collect()
     }
 
-    /// What `logltn compare --json` prints. Where several runs differ in the seed only, `groups` has their means.
+    /// What `logltn compare --json` prints. If several runs differ only in the seed, `groups` has their means.
     pub fn document(&self) -> Value {
         let spread = |spread: Option<Spread>| {
             spread.map(|s| json!({"mean": s.mean, "deviation": s.deviation, "runs": s.runs}))
@@ -445,14 +446,14 @@ fn differences(runs: &[ComparedRun]) -> BTreeMap<String, Vec<Value>> {
     keys.dedup();
     let of = |run: &ComparedRun, key: &String| run.told.get(key).cloned().unwrap_or(Value::Null);
     keys.into_iter()
-        // A file that only some of them read shows in the key that names it.
+        // A file that only some runs read shows up in the key that names it.
         .filter(|key| !key.starts_with("files.") || runs.iter().all(|r| r.told.contains_key(*key)))
         .map(|key| (key.clone(), runs.iter().map(|run| of(run, key)).collect()))
         .filter(|(_, values): &(String, Vec<Value>)| values.iter().any(|v| *v != values[0]))
         .collect()
 }
 
-/// The runs that differ in nothing but the seed.
+/// The runs that differ only in the seed.
 fn groups(runs: &[ComparedRun], differences: &BTreeMap<String, Vec<Value>>) -> Vec<Vec<usize>> {
     let like = |a: usize, b: usize| {
         let mut others = differences.iter().filter(|(key, _)| *key != SEED);

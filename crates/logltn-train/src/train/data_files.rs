@@ -1,4 +1,4 @@
-//! The files that a manifest names, and whether they still hold what they held when a run began.
+//! The files that a manifest names, and whether they have changed since a run began.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,7 +15,7 @@ use crate::run_directory::RunInfo;
 /// manifest may be what the run is resumed with, and run and project may be moved together.
 ///
 /// # Errors
-/// If one cannot be read any more: a run that does not know what it learnt from could be resumed with anything.
+/// If one can no longer be read: a run without a record of its data could be resumed with any data.
 pub(super) fn fingerprints(
     manifest: &Manifest,
     run: &Path,
@@ -34,11 +34,11 @@ pub(super) fn measured_fingerprints(
     fingerprints_of(&measured_against(manifest), manifest, run)
 }
 
-/// Whether a run may be asked questions for which its files are read: each of them must lie in `inside`, or hold what the
-/// run noted when it was trained. So a run that somebody else made cannot have a file read that its maker has not.
+/// Whether questions to a run may read its files: each of them must be in `inside`, or have the checksum that the run
+/// recorded in training. So a run that somebody else made cannot read files that its maker does not have.
 ///
 /// # Errors
-/// With each file that is elsewhere and not as noted.
+/// With each file that is elsewhere and does not match the record.
 pub fn check_noted(manifest: &Manifest, info: &RunInfo, inside: &Path) -> Result<(), Diagnostics> {
     let mut wrong = Diagnostics::new();
     let theory = std::iter::once(&manifest.theory);
@@ -46,7 +46,7 @@ pub fn check_noted(manifest: &Manifest, info: &RunInfo, inside: &Path) -> Result
     for file in files.chain(measured_against(manifest)).chain(theory) {
         let path = manifest.resolve(&file.value);
         let Ok(whole) = std::fs::canonicalize(&path) else {
-            continue; // reading it will say what is wrong
+            continue; // reading it will report the error
         };
         if whole.starts_with(inside) {
             continue;
@@ -73,7 +73,7 @@ pub fn check_noted(manifest: &Manifest, info: &RunInfo, inside: &Path) -> Result
     wrong.into_result(()).map(|_| ())
 }
 
-/// Of a run's folder the file with its weights; any other path as it is.
+/// For a run's folder the file with its weights; any other path unchanged.
 fn weights_of_run(path: PathBuf) -> Option<PathBuf> {
     if !path.is_dir() {
         return Some(path);
@@ -109,7 +109,8 @@ fn fingerprint(path: &Path) -> io::Result<String> {
 
 /// Compares the files of a run's beginning with those of now.
 ///
-/// Each file that holds something else is an error. Files that only one side knows are the manifest's affair.
+/// Each file that holds something else is an error. Files that only one side has show up as differences of the
+/// manifest.
 pub(super) fn unchanged(
     before: &BTreeMap<String, String>,
     now: &BTreeMap<String, String>,

@@ -11,11 +11,11 @@ const KEYWORDS: [&str; 7] = [
     "axiom",
 ];
 
-/// Each declaration of a text by kind and name, `axiom smooth`, with what it says; comments and spaces do not count.
+/// Each declaration of a text by kind and name, `axiom smooth`, with its tokens; comments and spaces do not count.
 pub(super) fn declarations(text: &str) -> Vec<(String, String)> {
     let mut found: Vec<Vec<String>> = Vec::new();
     for word in words(text) {
-        // Reserved words stand nowhere else.
+        // Reserved words occur nowhere else.
         match (KEYWORDS.contains(&word.as_str()), found.last_mut()) {
             (true, _) => found.push(vec![word]),
             (false, Some(declaration)) => declaration.push(word),

@@ -1,7 +1,7 @@
 //! Several runs of one manifest that are pushed to disagree where the theory permits it.
 //!
-//! Members are trained one after the other, in the folders `1`, `2`, … of the ensemble's. Each is pulled away from the mean of
-//! itself and those before it (as in bears, by Marconato and others), so what they agree on is what the axioms fix.
+//! Members are trained one after the other, in the folders `1`, `2`, … of the ensemble's. Each is pushed away from the
+//! mean of itself and those before it (as in bears, by Marconato and others), so they agree on what the axioms fix.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -13,7 +13,7 @@ use logltn_learn::Apart;
 use super::{Asking, Predictor};
 use crate::project::Project;
 
-/// The file that says that a folder holds an ensemble.
+/// The file that marks a folder as an ensemble.
 const NOTE: &str = "ensemble.json";
 
 /// The folder of a member, counted from 1.
@@ -21,7 +21,7 @@ pub fn member(ensemble: &Path, number: usize) -> PathBuf {
     ensemble.join(number.to_string())
 }
 
-/// Says that a folder holds an ensemble of this many members.
+/// Marks a folder as an ensemble of this many members.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -35,7 +35,7 @@ pub fn note_ensemble(folder: &Path, members: usize) -> Result<(), Diagnostics> {
     })
 }
 
-/// The runs that a folder stands for: the members of an ensemble, or the folder itself.
+/// The runs in a folder: the members of an ensemble, or the folder itself.
 ///
 /// # Errors
 /// If the ensemble's own file is damaged.
@@ -55,7 +55,8 @@ pub fn members(folder: &Path) -> Result<Vec<PathBuf>, Diagnostics> {
     }
 }
 
-/// What earlier members say of all individuals of each softmax that is learnt, for the next one to differ from.
+/// The predictions of earlier members for all individuals of each learnt softmax, from which the next one should
+/// differ.
 ///
 /// # Errors
 /// If one of them cannot be asked.

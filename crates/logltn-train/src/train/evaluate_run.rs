@@ -11,9 +11,9 @@ use crate::project::Project;
 /// The truth of every axiom with the weights of the run in `folder`: the final ones, or those of the last
 /// checkpoint if it is not finished.
 ///
-/// Networks run in single precision as in training; the logic above them, and predicates given by numbers,
-/// in double precision. Tables with batches are looked at whole. With `gradients`, the derivatives by the
-/// numbers of predicates given by numbers come too. Beside the axioms are the metrics of the manifest, by name.
+/// Networks run in single precision as in training; the logic above them, and predicates given by numbers, in double
+/// precision. Tables with batches are evaluated whole. With `gradients`, the derivatives by the numbers of predicates
+/// given by numbers come too. Beside the axioms are the metrics of the manifest, by name.
 ///
 /// # Errors
 /// As [`RunWeights::read`].

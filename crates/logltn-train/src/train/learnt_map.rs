@@ -1,4 +1,4 @@
-//! Which map of classes a run has learnt: what it mostly says where the truth is each class.
+//! Which map of classes a run has learnt: its most frequent prediction for each true class.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -14,27 +14,27 @@ use crate::project::IdentifyOptions;
 /// The value of a network for the individuals of each true class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LearntMap {
-    /// By true class: what is said most often, the first of several; None if no individual has it.
+    /// By true class: the most frequent prediction, the first of several; `None` if no individual has the class.
     pub map: Vec<Option<u32>>,
-    /// How many individuals are as the map says.
+    /// How many individuals agree with the map.
     pub agreeing: u64,
     /// How many there are.
     pub individuals: u64,
 }
 
 impl LearntMap {
-    /// The share of individuals that are as the map says.
+    /// The share of individuals that agree with the map.
     pub fn share(&self) -> f64 {
         self.agreeing as f64 / self.individuals.max(1) as f64
     }
 
-    /// Whether it says what is true, of every class that occurs.
+    /// Whether it is right for every class that occurs.
     pub fn is_identity(&self) -> bool {
         let right = |(k, to): (usize, &Option<u32>)| to.is_none_or(|to| to as usize == k);
         self.map.iter().enumerate().all(right)
     }
 
-    /// Of counts by true class and class said.
+    /// From counts by true and predicted class.
     pub fn of(counts: &[Vec<u64>]) -> LearntMap {
         let mut learnt = LearntMap {
             map: Vec::with_capacity(counts.len()),
@@ -53,7 +53,7 @@ impl LearntMap {
     }
 }
 
-/// What a run has made of a predicate's classes, by the labels of the manifest.
+/// The map that a run has learnt of a predicate's classes, by the labels of the manifest.
 ///
 /// # Errors
 /// If there are not labels that are its classes, or the run cannot be asked.
@@ -87,29 +87,29 @@ pub fn learnt_map(manifest: &Path, run: &Path, predicate: &str) -> Result<Learnt
     Ok(LearntMap::of(&counts))
 }
 
-/// What a training has made of the classes of a predicate, for a picture.
+/// The classes that a training has learnt for a predicate, for a picture.
 #[derive(Clone, Debug)]
 pub struct Concepts {
     /// The predicate's name.
     pub predicate: String,
     /// The names of its classes.
     pub class_names: Vec<String>,
-    /// By true class: how often each class is said.
+    /// By true class: how often each class is predicted.
     pub counts: Vec<Vec<u64>>,
-    /// What that comes to.
+    /// The resulting map.
     pub learnt: LearntMap,
-    /// Whether the axioms allow that map; None if that takes too long to say.
+    /// Whether the axioms allow that map; `None` if that takes too long to find out.
     pub allowed: Option<bool>,
 }
 
-/// More individuals than these tell nothing new.
+/// More individuals than this add nothing.
 const MOST_LOOKED_AT: usize = 10_000;
 
 /// How long it may take to find out which maps the axioms allow.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Trainer {
-    /// What is said of each true class of the predicates whose individuals have labels.
+    /// The predictions for each true class, for the predicates whose individuals have labels.
     ///
     /// # Errors
     /// If labels cannot be read.
@@ -155,7 +155,7 @@ impl Trainer {
 }
 
 impl Concepts {
-    /// What has happened, in a sentence.
+    /// What was learnt, in a sentence.
     pub fn sentence(&self) -> String {
         let name = |c: usize| &self.class_names[c];
         let moved = self.learnt.map.iter().enumerate().filter_map(|(k, to)| {

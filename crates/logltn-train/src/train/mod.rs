@@ -43,7 +43,7 @@ pub use start::Beginning;
 use start::check_parts;
 pub use sweep::{Setting, Sweep, WatchSweep};
 
-/// What may be said on a command line instead of in the manifest.
+/// The settings that a command line can override.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TrainOptions {
     /// The seed of all random numbers.
@@ -83,7 +83,7 @@ impl Trainer {
     /// Plans a project's training and draws the initial weights.
     ///
     /// # Errors
-    /// With all that can be known to be wrong before the first step.
+    /// With all errors that can be found before the first step.
     pub fn new(project: Project, options: &TrainOptions) -> Result<Trainer, Diagnostics> {
         Trainer::new_with(project, options, &PlanOptions::default())
     }
@@ -133,12 +133,12 @@ impl Trainer {
         &self.project
     }
 
-    /// What it began with, if not with random weights.
+    /// The weights that it started from, if they were not random.
     pub fn beginning(&self) -> Option<&Beginning> {
         self.beginning.as_ref()
     }
 
-    /// How many steps lie between two checkpoints.
+    /// The number of steps between two checkpoints.
     pub fn checkpoint_every(&self) -> u64 {
         let train = self.project.manifest.train.as_ref();
         train.and_then(|t| t.checkpoint_every).unwrap_or(100).max(1)
@@ -158,7 +158,7 @@ impl DerefMut for Trainer {
     }
 }
 
-/// Where everything was frozen, if that is what is wrong.
+/// The place of `freeze`, if everything is frozen.
 fn frozen_here(project: &Project, errors: Diagnostics) -> Diagnostics {
     let manifest = &project.manifest;
     let freeze = (manifest.train.as_ref()).and_then(|train| train.freeze.first());
@@ -171,7 +171,7 @@ fn frozen_here(project: &Project, errors: Diagnostics) -> Diagnostics {
     errors.into_iter().map(placed).collect()
 }
 
-/// How to train, as the manifest and the options say.
+/// The training settings of the manifest and the options.
 fn training(project: &Project, options: &TrainOptions) -> Result<Training, Diagnostics> {
     let manifest = &project.manifest;
     let train = match &manifest.train {

@@ -1,4 +1,4 @@
-//! What the symbols of a manifest say, with the weights of a run.
+//! The values of a manifest's symbols, with the weights of a run.
 
 use std::path::{Path, PathBuf};
 
@@ -19,18 +19,18 @@ pub const MOST_TUPLES: u64 = 10_000_000;
 /// How many rows are queried at once.
 const BLOCK: usize = 16_384;
 
-/// What is asked of a manifest.
+/// A question to a manifest.
 #[derive(Clone, Copy, Debug)]
 pub struct Asking<'a> {
     /// The manifest's path.
     pub manifest: &'a Path,
-    /// A run whose newest weights are taken, to be left out where nothing is learnt.
+    /// A run whose newest weights are used; `None` where nothing is learnt.
     pub run: Option<&'a Path>,
     /// Predicates or functions.
     pub symbols: &'a [String],
     /// Other files for sorts with features: the individuals are then those of the files.
     pub features: &'a [(String, PathBuf)],
-    /// The laws that all of it is given, instead of the manifest's.
+    /// The laws to condition on, instead of the manifest's.
     pub given: Option<&'a [String]>,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Asking<'a> {
     }
 }
 
-/// Predicates or functions with all that it needs, and nothing else of its manifest.
+/// Predicates or functions with everything that they need, and nothing else of the manifest.
 ///
 /// ```
 /// use std::ops::ControlFlow;

@@ -1,9 +1,9 @@
 //! The most probable world of implications between single atoms, however many: a minimum cut instead of a circuit.
 //!
-//! What is true carries along what it implies, so the atoms that are true are a set that is closed under implication, and the
-//! most probable world is such a set of greatest gain (Picard 1976). It is what stays on the side of the source when the
-//! graph of implications is cut: an atom that had better be true hangs on the source by its gain, one that had better be false
-//! on the sink, and implications cannot be cut.
+//! The true atoms form a set that is closed under implication, and the most probable world is the closed set of
+//! greatest gain (Picard 1976). It is the source side of a minimum cut of the implication graph: an atom that gains by
+//! being true is connected to the source with its gain as capacity, one that gains by being false to the sink, and
+//! implications have infinite capacity.
 
 use std::collections::VecDeque;
 
@@ -11,17 +11,18 @@ use rustc_hash::FxHashSet;
 
 use super::Proposition;
 
-/// Laws that say only `if a then b` of single atoms, or that an atom is true or false.
+/// Laws that only state `if a then b` for single atoms, or that an atom is true or false.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Implications {
     /// If the first is true, so is the second.
     arrows: Vec<(u32, u32)>,
-    /// What is true, and what is not.
+    /// The atoms that are known to be true or false.
     known: Vec<(u32, bool)>,
 }
 
 impl Implications {
-    /// Reads a conjunction over variables of two states, of which the second is that of being true; none if it says more.
+    /// Reads a conjunction over variables of two states, the second of which means true; `None` if it has other
+    /// conjuncts.
     pub fn of(formula: &Proposition, domains: &[u32]) -> Option<Implications> {
         let formulas = match formula {
             Proposition::And(members) => members.as_slice(),
@@ -56,7 +57,7 @@ impl Implications {
         Some(found)
     }
 
-    /// What is known about this many variables; `None` if it is contradictory.
+    /// The closure over this many variables; `None` if it is contradictory.
     pub fn settled(&self, count: usize) -> Option<Vec<Option<bool>>> {
         let [after, before] = self.lists(count);
         spread(&after, &before, vec![None; count], self.known.clone())
@@ -72,7 +73,7 @@ impl Implications {
         lists
     }
 
-    /// By variable: all that it implies, by way of others too.
+    /// By variable: everything that it implies, directly or through others.
     pub fn above(&self, count: usize) -> Vec<FxHashSet<u32>> {
         let [after, _] = self.lists(count);
         let reached = |start: u32| {
@@ -86,7 +87,7 @@ impl Implications {
         (0..count as u32).map(reached).collect()
     }
 
-    /// By variable: those that an implication connects it with.
+    /// By variable: those that share an implication with it.
     pub fn neighbours(&self, count: usize) -> Vec<FxHashSet<u32>> {
         let mut found = vec![FxHashSet::default(); count];
         for &(a, b) in self.arrows.iter().filter(|(a, b)| a != b) {
@@ -96,12 +97,13 @@ impl Implications {
         found
     }
 
-    /// The most probable world: by variable, whether it is true. `logs` has the logs of the probabilities of being false
-    /// and true. Of equally probable worlds the one in which fewest are true; none if no world is possible.
+    /// The most probable world: by variable, whether it is true. `logs` has the logs of the probabilities of being
+    /// false and true. Of equally probable worlds the one with the fewest true variables; `None` if no world is
+    /// possible.
     pub fn most_probable(&self, logs: &[[f64; 2]]) -> Option<Vec<bool>> {
         let count = logs.len();
         let [after, before] = self.lists(count);
-        // What is certain, and what that implies.
+        // The certain variables, and what they imply.
         let certain = logs.iter().zip(0..).flat_map(|([no, yes], var)| {
             let never = |log: &f64| *log == f64::NEG_INFINITY;
             let mut known = Vec::new();
@@ -134,7 +136,7 @@ impl Implications {
     }
 }
 
-/// Settles what is known and all that follows from it; none if it contradicts itself.
+/// Settles what is known and everything that follows from it; `None` if it contradicts itself.
 fn spread(
     after: &[Vec<u32>],
     before: &[Vec<u32>],
@@ -153,7 +155,7 @@ fn spread(
     Some(settled)
 }
 
-/// A graph with capacities. Every edge is followed by the one back.
+/// A graph with capacities. Every edge is followed by its reverse.
 struct Graph {
     /// By node: its edges.
     edges: Vec<Vec<usize>>,
@@ -178,8 +180,8 @@ impl Graph {
         }
     }
 
-    /// Which nodes are on the side of the source, as few as can be, when the edges that are cut have the least capacity in
-    /// all (Dinic's algorithm). A way uses up its narrowest edge to exactly 0, so it ends, whatever is rounded.
+    /// The nodes on the source side of a minimum cut, as few as possible (Dinic's algorithm). An augmenting path
+    /// reduces its narrowest edge to exactly 0, so the algorithm ends despite rounding.
     fn cut(&mut self, source: usize, sink: usize) -> Vec<bool> {
         loop {
             let distance = self.distances(source);
@@ -207,7 +209,7 @@ impl Graph {
         distance
     }
 
-    /// Sends as much as goes along one shortest way. Edges before `next` lead nowhere.
+    /// Sends as much flow as possible along one shortest path. Edges before `next` are exhausted.
     fn push(&mut self, source: usize, sink: usize, distance: &[usize], next: &mut [usize]) -> bool {
         let mut way: Vec<usize> = Vec::new();
         let mut at = source;

@@ -1,5 +1,5 @@
-//! From a formula to a circuit, from the top: parts without common variables go apart, a variable is decided where there
-//! are none, and equal parts are compiled once.
+//! From a formula to a circuit, from the top: parts without common variables are compiled separately, a variable is
+//! decided if there are no such parts, and equal parts are compiled once.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// About what an edge takes while compiling.
+    /// About the memory of an edge during compilation.
     pub const BYTES_PER_EDGE: usize = 200;
 
     pub fn new(time: Duration, bytes: u64) -> Budget {
@@ -31,11 +31,11 @@ impl Budget {
     }
 }
 
-/// A formula that no circuit was found for.
+/// A formula for which no circuit was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TooHard {
     pub variables: usize,
-    /// What was reached.
+    /// The size that was reached.
     pub nodes: usize,
     pub edges: usize,
     pub seconds: f64,
@@ -75,7 +75,7 @@ pub(crate) fn compile(
     let orders = Order::to_try(&store, root);
     let mut best: Option<Circuit> = None;
     let mut failed = None;
-    // The second order is for when the first gives something large; it must do better.
+    // The second order is tried if the first gives a large circuit, and is used if it is smaller.
     const LARGE: usize = 2_000;
     let count = orders.len();
     for (i, order) in orders.into_iter().enumerate() {
@@ -176,7 +176,7 @@ impl Compiler<'_> {
                 match parts.len() {
                     1 => deep(|| self.decide(id))?,
                     count => {
-                        // The first half, or not the first half and the second: they exclude each other.
+                        // The first half, or the second half without the first: the two exclude each other.
                         let second = parts.split_off(count / 2).concat();
                         let first = self.rejoined(false, parts.concat());
                         let second = self.rejoined(false, second);
@@ -194,13 +194,13 @@ impl Compiler<'_> {
         Ok(compiled)
     }
 
-    /// Some members of a connective, which are as simple together as they were.
+    /// Some members of a connective, which need no further simplification.
     fn rejoined(&mut self, and: bool, members: Vec<Id>) -> Id {
         self.store.connective(and, members)
     }
 
-    /// Parts whose product is that of many literals, grouped by variable so that others who settle the same ones share them:
-    /// a label that is absent settles all labels below it.
+    /// The product of many literals in parts, grouped by variable so that others with the same literals share them: an
+    /// absent label settles all labels below it.
     fn literals(&mut self, mut parts: Vec<(u32, u32)>) -> Vec<Root> {
         const GROUP: usize = 16;
         parts.sort_unstable();
@@ -220,7 +220,7 @@ impl Compiler<'_> {
             .collect()
     }
 
-    /// Members that have variables in common, together; in the order of the first member of each.
+    /// Groups members that have common variables, in the order of the first member of each group.
     fn components(&self, members: &[Id]) -> Vec<Vec<Id>> {
         let mut owner: FxHashMap<u32, u32> = FxHashMap::default();
         let mut leader: Vec<u32> = (0..members.len() as u32).collect();
@@ -251,7 +251,7 @@ impl Compiler<'_> {
         parts
     }
 
-    /// A sum over the states of a variable, those together that leave the same formula.
+    /// A sum over the states of a variable; states that leave the same formula are grouped.
     fn decide(&mut self, id: Id) -> Result<Root, TooHard> {
         let var = self.order.choose(self.store, id);
         let mut branches: Vec<(Id, Vec<u32>)> = Vec::new();
@@ -299,7 +299,7 @@ impl Nodes {
         }
     }
 
-    /// Whether there is time and room left, with so much else in memory.
+    /// Checks that time and memory are left, with this much else in memory.
     pub fn go_on(&mut self, others: usize) -> Result<(), TooHard> {
         self.calls += 1;
         if self.circuit.edges().max(others) > self.budget.edges
@@ -334,7 +334,7 @@ impl Nodes {
             match part {
                 Root::False => return Root::False,
                 Root::True => {}
-                // Products inside stay: others may share them.
+                // Inner products stay, since others may share them.
                 Root::Node(node) => children.push(node),
             }
         }
@@ -345,7 +345,7 @@ impl Nodes {
         }
     }
 
-    /// True members are there only alone: what excludes it is false.
+    /// A true member is the only one, since all others exclude it and are false.
     pub fn sum(&mut self, parts: Vec<Root>) -> Root {
         let mut children = Vec::with_capacity(parts.len());
         for part in parts {

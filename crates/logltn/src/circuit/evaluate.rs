@@ -18,7 +18,7 @@ impl Weights<'_> {
     }
 }
 
-/// Buffers that are used again.
+/// Reused buffers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lanes {
     up: Vec<f64>,
@@ -52,7 +52,7 @@ fn log_sum_exp<'a>(
     out.fill(0.0);
     for row in rows {
         for ((out, x), greatest) in out.iter_mut().zip(row).zip(&*greatest) {
-            // Of nothing but impossible parts the greatest is −∞, and the difference no number.
+            // If all parts are impossible, the greatest is −∞ and the difference is NaN.
             *out += if *x == *greatest {
                 1.0
             } else {
@@ -107,15 +107,16 @@ impl Lanes {
                 }
             }
         }
-        // Rounding must not make anything more than certain.
+        // Rounding must not give probabilities above 1.
         let values = row(&self.up, root, lanes);
         out.iter_mut()
             .zip(values)
             .for_each(|(o, v)| *o = v.min(0.0));
     }
 
-    /// After [`Lanes::evaluate`]: for each state, how probable it is, given the formula, that the circuit's way goes through a
-    /// leaf with it. What a variable lacks to 1 is the probability of ways on which it is free. Impossible lanes get zeros.
+    /// After [`Lanes::evaluate`]: for each state, how probable it is, given the formula, that the circuit's way goes
+    /// through a leaf with it. If a variable's numbers add up to less than 1, the rest is the probability of paths on
+    /// which it is free. Impossible lanes get zeros.
     pub fn flows(&mut self, circuit: &Circuit, weights: Weights, out: &mut [f64]) {
         let lanes = weights.lanes;
         out[..circuit.slot_count() * lanes].fill(0.0);
@@ -172,8 +173,8 @@ impl Lanes {
         }
     }
 
-    /// After [`Lanes::evaluate`]: the derivative of the formula's probability by the weight of each state, over that
-    /// probability. Also where weights are 0, where [`Lanes::flows`] cannot tell. Impossible lanes get zeros.
+    /// After [`Lanes::evaluate`]: the derivative of the formula's probability by the weight of each state, divided by
+    /// that probability. This works for weights of 0 too, unlike [`Lanes::flows`]. Impossible lanes get zeros.
     pub fn ratios(&mut self, circuit: &Circuit, weights: Weights, out: &mut [f64]) {
         let lanes = weights.lanes;
         let slots = circuit.slot_count() * lanes;
@@ -338,8 +339,8 @@ impl Lanes {
         }
     }
 
-    /// The most probable world that makes the formula true, a state for each variable, of one lane; none if there is no such
-    /// world. Of equally probable ones the one whose states come first.
+    /// The most probable world that makes the formula true, a state for each variable, for one lane; `None` if there is
+    /// no such world. Of equally probable worlds the one whose states come first.
     pub fn most_probable(&mut self, circuit: &Circuit, logs: &[f64]) -> Option<Vec<u32>> {
         let weight = |var: usize, state: u32| logs[(circuit.slots[var] + state) as usize];
         // Of a free variable.
@@ -359,7 +360,7 @@ impl Lanes {
         };
         for (at, node) in circuit.nodes.iter().enumerate() {
             let (value, preference) = match *node {
-                // What it costs to be here instead of in the free variable's best state.
+                // The loss in log probability compared with the free variable's best state.
                 Node::Leaf { var, from, to } => {
                     let state = chosen(var, circuit.states_of(from, to));
                     let best = best[var as usize];
@@ -438,7 +439,7 @@ impl Lanes {
     }
 }
 
-/// What share of a sum a part is, given the logs of both.
+/// The share of a part in a sum, given the logs of both.
 fn share(part: f64, sum: f64, parts: usize) -> f64 {
     match (parts, sum == f64::NEG_INFINITY) {
         (_, true) => 0.0,
@@ -466,7 +467,7 @@ fn first_greatest(items: impl Iterator<Item = u32>, value: impl Fn(u32) -> f64) 
     best.map_or(0, |(item, _)| item)
 }
 
-/// Random numbers that are the same everywhere (SplitMix64).
+/// Random numbers that are the same on every platform (SplitMix64).
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
@@ -484,7 +485,7 @@ impl Random {
         ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// One of some items, by the logs of their weights; never one that is impossible, if another is not.
+    /// Draws an item by the logs of their weights; never an impossible one, if there is a possible one.
     pub fn pick(
         &mut self,
         items: impl Iterator<Item = u32> + Clone,

@@ -5,8 +5,9 @@
 //! evaluated for many assignments of weights at once ([`evaluate`]): probabilities, marginals, the most probable world,
 //! a world drawn at random.
 //!
-//! A variable that a branch does not mention is free there: its weights add up to 1, so nothing has to be written for it.
-//! That keeps circuits small; whoever asks about single states gives the mass that is left to the variable's own weights.
+//! A variable that a branch does not mention is free there: its weights add up to 1, so nothing has to be written for
+//! it. That keeps circuits small; questions about single states distribute the remaining mass by the variable's own
+//! weights.
 
 mod closure;
 mod compile;
@@ -41,7 +42,7 @@ pub(crate) struct Circuit {
     pub root: Root,
 }
 
-/// What the whole circuit is.
+/// The root of the circuit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Root {
     /// No world.
@@ -57,7 +58,7 @@ pub(crate) enum Root {
 pub(crate) enum Node {
     /// The variable is in one of these states.
     Leaf { var: u32, from: u32, to: u32 },
-    /// Parts about different variables.
+    /// Parts with different variables.
     Product { from: u32, to: u32 },
     /// Parts that exclude each other.
     Sum { from: u32, to: u32 },

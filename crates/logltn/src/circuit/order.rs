@@ -9,9 +9,11 @@ use super::store::{Formula, Id, Store};
 /// How a compilation chooses its variables.
 #[derive(Clone, Debug)]
 pub(super) enum Order {
-    /// The one that most members of the formula at hand mention, short members counting more, with the fewest states.
+    /// The one that most members of the current formula mention (short members count more) and that has the fewest
+    /// states.
     Occurrences,
-    /// The one that cuts the formula best: by variable, its depth in a tree in which all that go together lie on one path.
+    /// The one that splits the formula best: by variable, its depth in a tree in which variables that occur together
+    /// are on one path.
     Depths(Vec<u32>),
 }
 
@@ -29,7 +31,7 @@ impl Order {
         orders
     }
 
-    /// The variable to decide in a formula, which has some.
+    /// The variable to decide in a formula that has variables.
     pub fn choose(&self, store: &Store, id: Id) -> u32 {
         if let Order::Depths(depths) = self {
             let vars = store.variables(id).iter().copied();
@@ -63,8 +65,8 @@ impl Order {
     }
 }
 
-/// Of formulas with variables of many states: which sets of states the literals of each variable speak of. Where one digit of a
-/// sum is known, few are left to the digit that it is added to.
+/// For formulas with variables of many states: the sets of states in the literals of each variable. Once one digit of a
+/// sum is known, few are left for the digit that is added to it.
 fn told_apart(store: &Store, id: Id) -> FxHashMap<u32, FxHashSet<u32>> {
     let mut found: FxHashMap<u32, FxHashSet<u32>> = FxHashMap::default();
     let has_many = |var: &u32| store.domains[*var as usize] > 2;
@@ -89,9 +91,11 @@ fn told_apart(store: &Store, id: Id) -> FxHashMap<u32, FxHashSet<u32>> {
 /// The graph of variables that occur together, during their elimination one by one.
 struct Graph {
     neighbours: Vec<FxHashSet<u32>>,
-    /// How high the tree under a variable is so far: among equals the lower goes first, which keeps the tree flat.
+    /// The height of the tree under a variable so far: among equal variables the one with the lower tree is
+    /// eliminated first, which keeps the tree flat.
     heights: Vec<u32>,
-    /// Whether those go first that add the fewest edges; if that takes too long, those with the fewest neighbours.
+    /// Whether to eliminate first the variables that add the fewest edges; if that takes too long, those with the
+    /// fewest neighbours.
     by_fill: bool,
     work: usize,
 }
@@ -99,7 +103,7 @@ struct Graph {
 type Key = (usize, u32, usize, u32);
 
 impl Graph {
-    /// Which one goes first.
+    /// The priority of a variable.
     fn key(&mut self, var: u32) -> Key {
         let around: Vec<u32> = self.neighbours[var as usize].iter().copied().collect();
         let degree = around.len();
@@ -115,7 +119,7 @@ impl Graph {
         (first, self.heights[var as usize], degree, var)
     }
 
-    /// Takes a variable out and connects its neighbours, which are returned, sorted; whether they were not connected.
+    /// Eliminates a variable and connects its neighbours. Returns them, sorted, and whether edges were added.
     fn eliminate(&mut self, var: u32) -> (Vec<u32>, bool) {
         let mut around: Vec<u32> = std::mem::take(&mut self.neighbours[var as usize])
             .into_iter()
@@ -137,8 +141,8 @@ impl Graph {
     }
 }
 
-/// Variables in the order of an elimination by minimum fill, each with its neighbours at that time, the next of these first.
-/// None if it takes too long.
+/// Variables in the order of an elimination by minimum fill, each with its neighbours at that time, the next one first.
+/// `None` if it takes too long.
 pub(super) fn elimination(
     neighbours: Vec<FxHashSet<u32>>,
     vars: &[u32],
@@ -186,7 +190,8 @@ pub(super) fn elimination(
     Some(eliminated)
 }
 
-/// Depths in the tree of an elimination of the graph of those that occur together. None if there is no such structure to find.
+/// Depths in the tree of an elimination of the graph of those that occur together. `None` if no such structure is
+/// found.
 fn depths(store: &Store, root: Id) -> Option<Vec<u32>> {
     let Formula::And(members) = store.formula(root) else {
         return None;
@@ -207,7 +212,7 @@ fn depths(store: &Store, root: Id) -> Option<Vec<u32>> {
     }
     let mut depths = vec![0; count];
     for (var, around) in elimination(neighbours, store.variables(root))?.iter().rev() {
-        // Whichever of them goes first is the parent.
+        // The one that is eliminated first is the parent.
         let above = around.first();
         depths[*var as usize] = above.map_or(0, |above| depths[*above as usize] + 1);
     }

@@ -41,7 +41,7 @@ impl Clone for Proposition {
 }
 
 impl Proposition {
-    /// A conjunction, with what is plainly true or false taken out.
+    /// A conjunction, with constants removed.
     pub fn and(members: impl IntoIterator<Item = Proposition>) -> Proposition {
         let mut kept = Vec::new();
         for member in members {
@@ -109,7 +109,7 @@ const AND: u32 = 4;
 const OR: u32 = 5;
 
 impl Shape {
-    /// The shape of the conjunction of some formulas, and which variable each of its own stands for.
+    /// The shape of the conjunction of some formulas, and the variable behind each of the shape's own variables.
     pub fn of<'p>(
         members: impl ExactSizeIterator<Item = &'p Proposition>,
         domain: impl Fn(u32) -> u32,

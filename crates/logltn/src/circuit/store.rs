@@ -24,7 +24,7 @@ pub(super) enum Formula {
     Or(Box<[Id]>),
 }
 
-/// All formulas that a compilation meets.
+/// All formulas of a compilation.
 #[derive(Debug, Default)]
 pub(super) struct Store {
     pub domains: Vec<u32>,
@@ -32,15 +32,15 @@ pub(super) struct Store {
     numbers: FxHashMap<Formula, Id>,
     /// By formula: its variables, sorted.
     variables: Vec<Box<[u32]>>,
-    /// By formula: its negation, if that was asked for.
+    /// By formula: its negation, if it has been needed.
     negations: FxHashMap<Id, Id>,
     sets: Vec<Box<[u32]>>,
     set_numbers: FxHashMap<Box<[u32]>, u32>,
-    /// What was restricted already.
+    /// Results of earlier restrictions.
     restricted: FxHashMap<(Id, u32, u32), Id>,
 }
 
-/// Beyond this many, results of restricting are forgotten.
+/// Beyond this many, results of restrictions are dropped.
 const MOST_RESTRICTED: usize = 1 << 21;
 
 impl Store {
@@ -147,15 +147,15 @@ impl Store {
         negation
     }
 
-    /// `and` or `or`, simplified: constants and nested connectives of the same kind go, literals of one variable become one,
-    /// and what a literal settles in the other members is settled (of `and`, unit propagation).
+    /// `and` or `or`, simplified: constants and nested connectives of the same kind go, literals of one variable are
+    /// merged, and the other members are simplified by each literal (for `and` this is unit propagation).
     pub fn connective(&mut self, and: bool, members: Vec<Id>) -> Id {
         let (neutral, absorbing) = if and { (TRUE, FALSE) } else { (FALSE, TRUE) };
         let mut open = members;
         let mut literals: Vec<(u32, Vec<u32>)> = Vec::new();
         let mut place: FxHashMap<u32, usize> = FxHashMap::default();
         let mut others: Vec<Id> = Vec::new();
-        // Literals that the other members have not been restricted by.
+        // Literals by which the other members have not been restricted yet.
         let mut news: Vec<usize> = Vec::new();
         loop {
             while let Some(member) = open.pop() {
@@ -195,7 +195,7 @@ impl Store {
             let mut by: FxHashMap<u32, u32> = FxHashMap::default();
             for at in news.drain(..) {
                 let (var, states) = &literals[at];
-                // Where an `or` is not settled by its literal, the literal is false.
+                // Where the literal does not make an `or` true, it is false.
                 let allowed = match and {
                     true => states.clone(),
                     false => (0..self.domains[*var as usize])
@@ -244,7 +244,7 @@ impl Store {
         }
     }
 
-    /// The formula where a variable is known to be in one of some states.
+    /// The formula given that a variable is in one of some states.
     pub fn restrict(&mut self, id: Id, var: u32, allowed: u32) -> Id {
         if self.variables(id).binary_search(&var).is_err() {
             return id;
@@ -283,7 +283,7 @@ impl Store {
         members.map(|m| self.restrict(*m, var, allowed)).collect()
     }
 
-    /// The states of a variable, those together that no literal of the formula tells apart.
+    /// The states of a variable, grouped where no literal of the formula tells them apart.
     pub fn classes(&self, id: Id, var: u32) -> Vec<Vec<u32>> {
         let mut sets = Vec::new();
         let mut seen = rustc_hash::FxHashSet::default();
@@ -304,7 +304,7 @@ impl Store {
         let mut class_of = vec![0_u32; domain as usize];
         let mut count = 1_u32;
         for set in sets {
-            // A class is split in two by a set that has some of its states only.
+            // A set that has only some states of a group splits it in two.
             let mut inside: FxHashMap<u32, u32> = FxHashMap::default();
             for &state in self.states(set) {
                 let class = &mut class_of[state as usize];
@@ -326,7 +326,7 @@ impl Store {
         classes
     }
 
-    /// The formula where a variable is in one of these states.
+    /// The formula given that a variable is in one of these states.
     pub fn given(&mut self, id: Id, var: u32, states: &[u32]) -> Id {
         let set = self.set(states.to_vec());
         self.restrict(id, var, set)
@@ -360,7 +360,7 @@ impl Store {
     }
 }
 
-/// States that are in both (`and`), or in one of them.
+/// States that are in both sets (`and`), or in either.
 fn join(and: bool, a: &[u32], b: &[u32]) -> Vec<u32> {
     if and {
         return a

@@ -1,5 +1,5 @@
-//! Circuits of implications between single atoms, such as hierarchies: the states of a few atoms that go together are gone
-//! through, but only those that the implications leave. An atom that is false settles all that imply it.
+//! Circuits of implications between single atoms, such as hierarchies: the states of a few connected atoms are
+//! enumerated, but only those that the implications allow. A false atom settles all atoms that imply it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -8,7 +8,7 @@ use super::order::elimination;
 use super::{Circuit, Implications, Root};
 use crate::recursion::deep;
 
-/// More atoms than these that go together are left to others.
+/// With more connected atoms than this, another method is used.
 const MOST_TOGETHER: usize = 63;
 
 struct Sums {
@@ -16,17 +16,17 @@ struct Sums {
     /// By variable: what it implies.
     above: Vec<FxHashSet<u32>>,
     known: Vec<Option<bool>>,
-    /// By variable: those that are decided before and matter to it and to all that is decided after it.
+    /// By variable: those that are decided before it and matter to it or to variables decided after it.
     around: Vec<Vec<u32>>,
     /// By variable: those that are decided next.
     below: Vec<Vec<u32>>,
-    /// By variable and state of those around it.
+    /// By variable and state of the variables that matter to it.
     compiled: Vec<FxHashMap<u64, Root>>,
     /// Of what is decided.
     value: Vec<bool>,
 }
 
-/// None if too many go together.
+/// `None` if too many are connected.
 pub(super) fn compile(
     implications: &Implications,
     domains: &[u32],
@@ -64,7 +64,7 @@ pub(super) fn compile(
 }
 
 impl Sums {
-    /// The product over some variables and all that is decided after them.
+    /// The product over some variables and everything that is decided after them.
     fn all(&mut self, vars: &[u32]) -> Result<Root, TooHard> {
         let mut parts = Vec::with_capacity(vars.len() + 1);
         for var in vars {
@@ -76,13 +76,13 @@ impl Sums {
         Ok(self.nodes.product(parts))
     }
 
-    /// The sum over the states of a variable that are left to it.
+    /// The sum over the remaining states of a variable.
     fn one(&mut self, var: u32) -> Result<Root, TooHard> {
         let (mut state, mut left) = (0, [true; 2]);
         for (at, other) in self.around[var as usize].iter().enumerate() {
             let is = self.value[*other as usize];
             state |= u64::from(is) << at;
-            // What a true one implies is true, and what implies a false one is false.
+            // Atoms that a true one implies are true, and atoms that imply a false one are false.
             left[0] &= !(is && self.above[*other as usize].contains(&var));
             left[1] &= is || !self.above[var as usize].contains(other);
         }
@@ -103,7 +103,7 @@ impl Sums {
         }
         self.below[var as usize] = below;
         let found = match rest {
-            // It does not matter, and its weights add up to 1.
+            // Its state does not matter, and its weights add up to 1.
             [no, yes] if no == yes => no,
             [no, yes] => {
                 let mut parts = Vec::with_capacity(2);

@@ -1,7 +1,7 @@
 //! Functions that are given by data: a value for each tuple of individuals.
 //!
-//! Nothing about them is learnt, so they may stand in guards, and an argument of a predicate that is such a value is an
-//! individual or a number like any other.
+//! Nothing about them is learnt, so guards may use them. As an argument of a predicate such a value is an individual or
+//! a number like any other.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use crate::theory::*;
 /// The values of a function, row-major over the tuples of its argument sorts: the last argument changes fastest.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FunctionData {
-    /// Where the value is an individual: its 0-based index in the sort.
+    /// For values that are individuals: 0-based indexes in the sort.
     Individuals(Vec<u32>),
-    /// Where it is a number, or the numbers of a vector, those of a tuple side by side.
+    /// For values that are numbers or vectors; the numbers of one tuple are side by side.
     Reals(Vec<f64>),
 }
 
@@ -150,7 +150,7 @@ impl Data {
         Some(row)
     }
 
-    /// The numbers that a function given by data says of some individuals; none if it says none.
+    /// The numbers of a function given by data for some individuals; `None` if it has none for them.
     pub fn function_numbers(&self, function: FunctionId, individuals: &[u32]) -> &[f64] {
         let numbers = || match (
             self.function(function)?.as_ref(),
@@ -176,7 +176,7 @@ impl Data {
             .try_fold(1_usize, |n, size| n.checked_mul(size?))
     }
 
-    /// What is wrong with the values of functions, now that the sorts are known.
+    /// Checks the values of functions, once the sorts are known.
     pub(crate) fn check_functions(&self, out: &mut Diagnostics) {
         let theory = self.theory();
         for (i, function) in theory.functions.iter().enumerate() {

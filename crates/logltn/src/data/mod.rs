@@ -80,8 +80,8 @@ pub struct TableData {
     pub columns: Arc<[ColumnData]>,
     /// The number of rows.
     pub rows: usize,
-    /// Whether a step may look at some of the rows only. Such a table cannot shape a theory: the guards
-    /// of `all`, `any` and `for` may not use it.
+    /// Whether a step may use only some of the rows. Such a table cannot shape a theory: the guards of `all`, `any`
+    /// and `for` may not use it.
     pub batched: bool,
 }
 
@@ -99,7 +99,7 @@ pub(crate) struct SortData {
 pub enum ConstantData {
     /// An individual of the data, by its index.
     Row(u32),
-    /// A vector of its own, to be learnt: an individual that no quantifier ranges over.
+    /// A separate learnable vector: an individual that no quantifier ranges over.
     Learnable,
 }
 
@@ -133,22 +133,22 @@ pub struct Data {
     streamed: Vec<bool>,
     /// Whether they have come.
     has_come: bool,
-    /// The rows of the theory's products, when they are asked for.
+    /// The rows of the theory's products, made on demand.
     pub(crate) product_rows: OnceLock<Arc<[TableData]>>,
-    /// The numbers that are arguments, when they are asked for.
+    /// The numbers that are arguments, collected on demand.
     numbers: OnceLock<Arc<NumberPool>>,
-    /// Those of them that are there without what comes with a call.
+    /// The numbers that are known before any call.
     fixed_numbers: Option<Arc<NumberPool>>,
-    /// Ends planning before its end.
+    /// Stops planning early.
     pub(crate) stop: Option<Arc<AtomicBool>>,
     /// Names of axioms, families or members of families that always hold.
     laws: Arc<[String]>,
-    /// How long events may take to compile.
+    /// The time limit for compiling events.
     compile_time: Duration,
 }
 
 impl Data {
-    /// Nothing yet but what the theory itself says: the sizes of integer and label sorts.
+    /// Only what the theory itself states: the sizes of integer and label sorts.
     pub fn new(theory: &Theory) -> Data {
         let sorts = theory.sorts.iter().map(|sort| SortData {
             size: sort
@@ -175,8 +175,9 @@ impl Data {
         }
     }
 
-    /// Plans of these data, however long it takes to list what guards keep, end soon after this flag is set, with an error of the
-    /// code [`Code::Interrupted`]. [`Engine::set_stop`](crate::Engine::set_stop) does the same for evaluations.
+    /// Planning with these data, which may take long to list what guards keep, ends soon after this flag is set, with
+    /// an error of the code [`Code::Interrupted`]. [`Engine::set_stop`](crate::Engine::set_stop) does the same for
+    /// evaluations.
     ///
     /// ```
     /// use std::sync::{Arc, atomic::AtomicBool};
@@ -193,8 +194,8 @@ impl Data {
         self.stop = Some(flag);
     }
 
-    /// Says which axioms are laws, by name; a family's name means all its members. Under the semantics `probability` worlds that
-    /// break one do not exist, and every value is conditional on all of them.
+    /// Declares axioms to be laws, by name; a family's name means all its members. Under the semantics `probability`
+    /// worlds that break one do not exist, and every value is conditional on all of them.
     ///
     /// ```
     /// use logltn::{Data, Engine, Output, Parameters, Plan, Semantics, Source, Theory};
@@ -216,7 +217,7 @@ impl Data {
         self.laws = names.into_iter().map(Into::into).collect();
     }
 
-    /// Says how long events may take to compile under the semantics `probability`, a minute unless said otherwise.
+    /// Sets how long events may take to compile under the semantics `probability`; the default is a minute.
     pub fn set_compile_time(&mut self, time: Duration) {
         self.compile_time = time;
     }
@@ -263,7 +264,7 @@ impl Data {
 
     /// The same data for a part of the axioms: a phase of training.
     pub fn with_axioms(&self, keep: impl Fn(&Axiom) -> bool) -> Data {
-        // All others, of which there may be very many, are not copied.
+        // The others, of which there may be very many, are not copied.
         let own = &self.theory;
         self.with_theory(Arc::new(Theory {
             source: own.source.clone(),
@@ -295,7 +296,8 @@ impl Data {
         (self.with_formula(query.source.clone(), query.axiom.clone())).unbatched()
     }
 
-    /// The same data with the axioms of another theory, of the same symbols, after its own, which no law is named after.
+    /// The same data with the axioms of another theory with the same symbols added after its own, which are renamed so
+    /// that no law has their names.
     pub(crate) fn and_axioms(&self, laws: &Theory) -> Data {
         let mut theory = Theory::clone(&self.theory);
         for axiom in &mut theory.axioms {
@@ -305,7 +307,7 @@ impl Data {
         self.with_theory(Arc::new(theory))
     }
 
-    /// A question is about all rows.
+    /// A question concerns all rows.
     pub(crate) fn unbatched(mut self) -> Data {
         self.tables
             .iter_mut()
@@ -462,8 +464,8 @@ impl Data {
         Ok(())
     }
 
-    /// Says that the rows of a table come with each call: [`Engine::stream`](crate::Engine::stream). Until then it has
-    /// none.
+    /// Declares that the rows of a table come with each call: [`Engine::stream`](crate::Engine::stream). Until then it
+    /// has none.
     ///
     /// Like one of which steps look at some rows only, such a table cannot shape a theory.
     pub fn set_streamed(&mut self, table: &str) -> Result<(), Diagnostics> {
@@ -473,7 +475,7 @@ impl Data {
         Ok(())
     }
 
-    /// Says that the number of individuals of a data sort comes with each call, likewise. Such a sort has neither
+    /// Likewise, declares that the number of individuals of a data sort comes with each call. Such a sort has neither
     /// features for guards nor labels.
     pub fn set_streamed_size(&mut self, sort: &str) -> Result<(), Diagnostics> {
         let id = self.data_sort(sort)?;
@@ -503,7 +505,7 @@ impl Data {
         });
     }
 
-    /// The same without the rows of a table, which stays one that has batches.
+    /// The same without the rows of a table, which keeps its batches.
     pub(crate) fn leave_out_rows(&mut self, table: TableId) {
         self.empty_table(table);
         if let Some(data) = &mut self.tables[table.index()] {
@@ -529,13 +531,13 @@ impl Data {
         })
     }
 
-    /// What they are depends on the data.
+    /// Their values depend on the data.
     pub(crate) fn forget_numbers(&mut self) {
         self.numbers = OnceLock::new();
         self.product_rows = OnceLock::new();
     }
 
-    /// The numbers that stand as arguments where a `Real` is expected, each once: a leaf of an
+    /// The distinct numbers that are arguments where a `Real` is expected: a leaf of an
     /// [`ArgumentShape::Number`](crate::ArgumentShape::Number) is a place in here.
     pub fn numbers(&self) -> &Arc<[f64]> {
         &self.number_pool().values
@@ -546,7 +548,7 @@ impl Data {
         self.number_pool().index(x)
     }
 
-    /// How many numbers there may be.
+    /// The greatest possible number of these.
     pub(crate) fn number_extent(&self) -> u64 {
         match self.streams_anything() {
             true => MOST_STREAMED,
@@ -580,13 +582,13 @@ impl Data {
         self.streams_sort(sort) && self.waits_for_streams()
     }
 
-    /// Takes over what comes with a call. What does not come has the size that it had before.
+    /// Takes the data of a call. Tables and sorts that the call does not give keep their sizes.
     pub(crate) fn stream(
         &mut self,
         sizes: &[(SortId, usize)],
         rows: Vec<(TableId, Vec<ColumnData>)>,
     ) -> Result<(), Diagnostics> {
-        // What is planned already has its numbers numbered.
+        // Existing plans refer to numbers by their places.
         if self.fixed_numbers.is_none() {
             self.fixed_numbers = Some(Arc::clone(self.number_pool()));
         }
@@ -641,7 +643,7 @@ impl Data {
         }
     }
 
-    /// Says that each step will look at some rows of the table only.
+    /// Declares that each step will use only some rows of the table.
     pub fn set_batched(&mut self, table: &str) -> Result<(), Diagnostics> {
         let found = self.theory.table(table);
         match found.and_then(|id| self.tables[id.index()].as_mut()) {
@@ -670,7 +672,7 @@ impl Data {
         Ok(())
     }
 
-    /// Says which individual a constant is.
+    /// Sets which individual a constant is.
     pub fn set_constant(&mut self, constant: &str, is: ConstantData) -> Result<(), Diagnostics> {
         let Some(at) = (self.theory.constants.iter()).position(|c| c.name == constant) else {
             return Err(self.theory.unknown(SymbolKind::Constant, constant).into());
@@ -679,8 +681,8 @@ impl Data {
         Ok(())
     }
 
-    /// What a plan needs and has not been set, with the place of its declaration; and indexes out of
-    /// range, which can be told only when all is set.
+    /// Everything that a plan needs and that has not been set, with the place of its declaration; also indexes out of
+    /// range, which can only be checked when everything is set.
     pub fn missing(&self) -> Diagnostics {
         let mut out = Diagnostics::new();
         let theory = &self.theory;
@@ -732,8 +734,8 @@ impl Data {
         out
     }
 
-    /// Whether every cell and constant is somebody; or only those that may have changed with a call, since other tables
-    /// may be too large to visit each time.
+    /// Checks that every cell and constant names an individual; or only those that a call may have changed, since other
+    /// tables may be too large to check each time.
     fn check_indexes(&self, changed: bool, out: &mut Diagnostics) {
         let theory = &self.theory;
         for ((table, data), came) in theory.tables.iter().zip(&self.tables).zip(&self.streamed) {
@@ -800,7 +802,7 @@ impl Data {
         size + learnable
     }
 
-    /// How many individuals a sort has at least, since tables and constants name them.
+    /// The least number of individuals of a sort, given those that tables and constants name.
     fn least_size(&self, sort: SortId) -> usize {
         let mut least = self.size(sort);
         for (table, data) in self.theory.tables.iter().zip(&self.tables) {

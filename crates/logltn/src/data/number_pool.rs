@@ -1,8 +1,8 @@
-//! The numbers that stand where a predicate or a function expects a `Real`: literals, the cells of `Int` and `Real`
-//! columns, and the values of functions that are given by data.
+//! The numbers that are arguments where a predicate or a function expects a `Real`: literals, the cells of `Int` and
+//! `Real` columns, and the values of functions that are given by data.
 //!
-//! A request names its rows by small integers, the indexes of individuals. Numbers join in by being numbered too, each
-//! distinct one once, so that a predicate is asked about the same number once, whatever row it stands in.
+//! A request names its rows by small integers, the indexes of individuals. Numbers are indexed in the same way, each
+//! distinct one once, so that a predicate is evaluated once for a number, whatever rows contain it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(crate) struct NumberPool {
 pub(crate) const MOST_STREAMED: u64 = 1 << 24;
 
 impl NumberPool {
-    /// Those of `before`, and all that the axioms use.
+    /// The numbers of `before`, and all that the axioms use.
     pub fn of(before: &NumberPool, data: &Data) -> NumberPool {
         let theory = data.theory();
         let mut index = before.index.clone();

@@ -7,32 +7,34 @@ use crate::guard::{Scope, TableIndexes};
 use crate::parameters::Parameters;
 use crate::plan::individual::Bound;
 
-/// What a question was answered.
+/// The answer to a question.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answers {
     /// The truth of a closed formula: a log in the log semantics and in `prod`.
     Closed(f64),
-    /// The bindings of an open one.
+    /// The bindings that satisfy an open formula.
     Open {
-        /// How many pass the guard.
+        /// How many bindings pass the guard.
         total: u64,
-        /// The truest first, equal ones in the order of the individuals (of the rows, if `find` ranges over some).
+        /// Best first; equal truths in the order of the individuals (or of the rows, if `find` ranges over a
+        /// table).
         answers: Vec<Answer>,
     },
 }
 
-/// A binding of the variables that were asked for.
+/// A binding of the variables of the question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// In the order of the question.
+    /// In the order in which the question names them.
     pub binding: Vec<Bound>,
-    /// How true the formula is of it: a log in the log semantics and in `prod`.
+    /// How true the formula is for this binding: a log in the log semantics and in `prod`.
     pub truth: f64,
 }
 
 impl<T: Precision> Engine<T> {
-    /// Answers the question of a plan [for one](crate::Plan::for_query): the `top` truest bindings, all of them if that
-    /// is 0. What takes memory is those, not the bindings they are chosen from. The numbers must be filled in.
+    /// Answers the question of a plan [for one](crate::Plan::for_query): the `top` truest bindings, or all of them if
+    /// `top` is 0. Memory is needed for these only, not for the bindings they are chosen from. The numbers must be
+    /// filled in.
     ///
     /// ```
     /// use logltn::{Answers, Data, Engine, Output, Parameters, Plan, PlanOptions, Semantics, Source, Theory};
@@ -85,8 +87,8 @@ impl<T: Precision> Engine<T> {
         })
     }
 
-    /// How true a question is of each of its bindings, in the order of the individuals or of the rows; a closed one has
-    /// one. The numbers must be filled in.
+    /// How true a question is for each of its bindings, in the order of the individuals or of the rows; a closed
+    /// formula has one. The numbers must be filled in.
     ///
     /// # Errors
     /// As [`Engine::answers`].

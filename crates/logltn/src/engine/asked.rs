@@ -1,5 +1,5 @@
-//! Which tuples of the strata a batch asks for. The plan knows those that all rows together ask for; a step computes only those that
-//! its rows lead to.
+//! The tuples of strata that a batch asks for. The plan knows those that all rows together need; a step computes only
+//! those that its own rows need.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::plan::program::NodeKind;
 pub(super) struct Asked {
     /// By step of the plan.
     runs: Vec<Vec<Range<u32>>>,
-    /// By stratum: which tuples of each layer are asked for.
+    /// By stratum: the tuples of each layer that are needed.
     marks: Vec<Vec<bool>>,
     blocks: Blocks,
 }
@@ -25,14 +25,14 @@ impl Asked {
         &self.runs[step]
     }
 
-    /// Whatever all rows ask for.
+    /// Everything that all rows need.
     pub fn everything(&mut self, plan: &Plan) {
         let steps = plan.strata.steps.iter();
         let whole = steps.map(|step| std::iter::once(step.start..step.end).collect());
         self.runs = whole.collect();
     }
 
-    /// What the current batch asks for. Parts that axioms share are computed as a whole: most of them are asked for by every batch.
+    /// What the current batch needs. Parts that axioms share are computed whole, since every batch needs most of them.
     pub fn of_batch(&mut self, plan: &Plan, active: &Active) {
         let mut strata = plan.strata.strata.iter();
         if strata.all(|stratum| stratum.shared.is_some()) {
@@ -80,7 +80,7 @@ impl Asked {
         }
     }
 
-    /// Marks the tuples that a program asks for.
+    /// Marks the tuples that a program needs.
     fn mark(
         &mut self,
         plan: &Plan,

@@ -1,8 +1,8 @@
 //! Strata that are products of two others: log Σₖ exp α(aᵢₖ + bⱼₖ) for all i and j, as a product of matrices in scaled space.
 //!
-//! The greatest number of each row of `a` and of each row of `b` is subtracted first, so that all exponentials are at most 1.
-//! What then adds up to next to nothing, since the two rows have their greatest numbers in different places, is computed by
-//! itself.
+//! The greatest number of each row of `a` and of each row of `b` is subtracted first, so that all exponentials are at
+//! most 1. Sums that become nearly 0 because the two rows have their greatest numbers in different places are computed
+//! separately.
 
 use super::share::{LaneWork, each_lane};
 use super::strata::Piece;
@@ -11,14 +11,14 @@ use crate::operators::Semiring;
 use crate::plan::strata::Contraction;
 use crate::vector::{Matrix, Real, product};
 
-/// What the backward pass finds of the forward pass.
+/// What the forward pass leaves for the backward pass.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Products<T> {
     left: Side<T>,
     right: Side<T>,
     /// By row and column: the sum of products, or 0 where it is too small to be exact.
     sums: Vec<T>,
-    /// The derivatives by the values over these.
+    /// The derivatives by the values, divided by these sums.
     weights: Vec<T>,
 }
 
@@ -45,7 +45,7 @@ impl<T: Real> Side<T> {
     }
 }
 
-/// The least sum that is as exact as the numbers are: terms that were lost are a millionth of a millionth of it.
+/// The least sum that is as exact as its numbers: the terms lost to underflow are at most 1e-12 of it.
 fn least<T: Real>() -> T {
     T::from_f64(if T::EPSILON.to_f64() > 1e-10 {
         1e-28
@@ -54,7 +54,7 @@ fn least<T: Real>() -> T {
     })
 }
 
-/// The multiplications that are worth a lane.
+/// The fewest multiplications that are worth a lane.
 const LANE_WORK: usize = 1 << 17;
 
 /// The rows that a lane takes.
@@ -64,7 +64,7 @@ fn share(rows: usize, lane: usize, shares: usize) -> (usize, usize) {
 }
 
 impl<T: Precision> Engine<T> {
-    /// Which of the products a piece is.
+    /// Which product a piece belongs to.
     fn products_of(&mut self, piece: Piece) -> Products<T> {
         let at = piece.step.stratum * self.leaders.len() + piece.group;
         if self.products.len() <= at {
@@ -78,7 +78,7 @@ impl<T: Precision> Engine<T> {
         self.products[at] = products;
     }
 
-    /// What a side says, of the group of a piece.
+    /// The values of one side, for the group of a piece.
     fn side(&self, piece: Piece, stratum: usize, len: usize) -> &[T] {
         let from = piece.group * len;
         &self.ground.literals[stratum].positive[from..from + len]
@@ -143,7 +143,7 @@ impl<T: Precision> Engine<T> {
         self.put_products(piece, products);
     }
 
-    /// Hands derivatives on to both sides.
+    /// Passes derivatives on to both sides.
     pub(super) fn backward_contraction(&mut self, piece: Piece, of: Contraction, by: &[T]) {
         let alpha = self.settings[self.leaders[piece.group]].alpha;
         let mut products = self.products_of(piece);
@@ -194,7 +194,7 @@ impl<T: Precision> Engine<T> {
         self.put_products(piece, products);
     }
 
-    /// The derivatives by what was computed by itself.
+    /// The derivatives by the sums that were computed separately.
     fn hand_on_small(&mut self, piece: Piece, of: Contraction, by: &[T], sums: &[T], alpha: f64) {
         let (columns, inner) = (of.columns, of.inner);
         let mut shares = std::mem::take(&mut self.lanes[0].panel);
@@ -224,7 +224,8 @@ impl<T: Precision> Engine<T> {
         self.lanes[0].panel = shares;
     }
 
-    /// A product of matrices, of which the lanes take rows; in the order of the rows.
+    /// A product of matrices whose rows are shared among the lanes; results are in the order of the
+    /// rows.
     fn multiply(
         &mut self,
         rows: usize,

@@ -15,7 +15,7 @@ pub(super) struct Work<T> {
     /// By factor: its values, one outer binding after the other, and the derivatives by them.
     factors: Vec<(Vec<T>, Vec<T>)>,
     steps: Vec<StepWork<T>>,
-    /// Each combination's largest rival, for the exponentials.
+    /// For each combination the greatest of those that it is summed with, for the exponentials.
     rivals: Vec<T>,
 }
 
@@ -72,7 +72,7 @@ impl<T: Real> Work<T> {
         work
     }
 
-    /// What the last steps of the only outer binding add up to.
+    /// The sum of the last steps' results, for the only outer binding.
     pub fn total_of_one(&self, elimination: &Elimination) -> f64 {
         let steps = self.steps.iter().zip(&elimination.last);
         let last = steps.filter(|(_, last)| **last);
@@ -181,7 +181,7 @@ impl<T: Real> Work<T> {
                 if is_last {
                     work.by_message[message] = by[binding];
                 }
-                // The combinations turn into the derivatives by them.
+                // Overwrites the combinations' values with the derivatives by them.
                 let mut from = 0;
                 for (place, &end) in list.ends.iter().enumerate() {
                     let end = end as usize;
@@ -189,7 +189,7 @@ impl<T: Real> Work<T> {
                     let derivative = work.by_message[message + place];
                     if semiring == Semiring::Greatest {
                         let largest = work.message[message + place];
-                        // The first of those that are equal takes it all.
+                        // Of equal ones, the first gets the whole derivative.
                         let first = own.iter().position(|x| *x == largest);
                         own.fill(T::ZERO);
                         if let Some(first) = first {
@@ -271,7 +271,7 @@ impl<T: Real> Run<'_, '_, T> {
             self.lane.resident[factor.level] = if blocks == 1 { stamp } else { 0 };
         }
         if self.shared.stop.is_set() {
-            // The factors may not be whole.
+            // The factors may be incomplete.
             self.lane.eliminations[index] = work;
             return;
         }
@@ -286,7 +286,7 @@ impl<T: Real> Run<'_, '_, T> {
                 *out = T::from_f64(FLOOR);
                 continue;
             }
-            // Divided by the number of bindings; those of variables that nothing reads cancel out.
+            // Divided by the number of bindings; variables that nothing reads cancel out.
             let shift = match semiring {
                 Semiring::Exponentials { mean: true } => -elimination.log_counts[key],
                 Semiring::Exponentials { mean: false } => elimination.log_unread,

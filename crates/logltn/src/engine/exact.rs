@@ -108,7 +108,7 @@ impl<T: Precision> Engine<T> {
         for axiom in 0..by_axiom.len() {
             let mut own = vec![0.0; by_axiom.len()];
             own[axiom] = by_axiom[axiom];
-            // What could go wrong has gone wrong before.
+            // Every error has been reported before this point.
             if self
                 .run_exact(parameters, Some(Wanted::Of(&own)), &mut [])
                 .is_err()
@@ -121,7 +121,7 @@ impl<T: Precision> Engine<T> {
         norms
     }
 
-    /// The bindings of each axiom's root that come first, where formulas have exact probabilities.
+    /// The best bindings of each axiom's root under exact probabilities.
     pub(super) fn exact_ranks(
         &mut self,
         parameters: &Parameters,
@@ -164,8 +164,8 @@ impl<T: Precision> Engine<T> {
         done
     }
 
-    /// For a plan of laws alone: by request, how probable each atom is given the laws, one number for each of
-    /// [`Engine::numbers_mut`].
+    /// For a plan of laws alone: the probability of each atom given the laws, by request, one for each number
+    /// of [`Engine::numbers_mut`].
     ///
     /// ```
     /// use logltn::{Data, Engine, Output, Plan, Semantics, Source, Theory};
@@ -187,13 +187,13 @@ impl<T: Precision> Engine<T> {
         self.with_weights(|events, plan| events.marginals(plan))
     }
 
-    /// By request and number: whether laws, or axioms, speak of it; of other numbers, questions about worlds say nothing.
+    /// By request and number: whether a law or an axiom mentions it. Answers about worlds leave out the other numbers.
     pub fn in_events(&self) -> Vec<Vec<bool>> {
         let plan = &self.ground.plan;
         (self.events.as_ref()).map_or_else(Vec::new, |events| events.in_use(plan))
     }
 
-    /// The most probable world that keeps all laws, of the atoms that they speak of.
+    /// The most probable world that keeps all laws, over the atoms that the laws mention.
     pub fn world(&mut self) -> Result<World, Diagnostics> {
         self.with_weights(|events, plan| events.world(plan))
     }
@@ -207,7 +207,7 @@ impl<T: Precision> Engine<T> {
         self.with_weights(|events, plan| events.sample(plan, count, seed))
     }
 
-    /// The entropy of the atoms that the laws speak of, given the laws, in nats.
+    /// The entropy, in nats, of the atoms that the laws mention, given the laws.
     pub fn entropy(&mut self) -> Result<f64, Diagnostics> {
         self.with_weights(|events, plan| events.entropy(plan))
     }

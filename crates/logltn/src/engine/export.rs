@@ -20,7 +20,7 @@ use crate::plan::program::{
 };
 use crate::vector::Real;
 
-/// The version of the format: other numbers are read by other programs.
+/// The version of the format. A reader must refuse versions that it does not know.
 pub const EXPORT_VERSION: u32 = 2;
 
 /// A plan with the rows of the current batch, as a header and arrays: [`Engine::export`].
@@ -28,11 +28,12 @@ pub const EXPORT_VERSION: u32 = 2;
 pub struct Exported {
     /// JSON.
     pub header: String,
-    /// By the numbers that the header uses.
+    /// Indexed by the numbers that the header uses.
     pub arrays: Vec<ExportedArray>,
 }
 
-/// What the current batch has of a plan that was exported with all rows: [`Engine::export_batch`].
+/// The part of a plan, exported with all rows, that the current batch uses:
+/// [`Engine::export_batch`].
 #[derive(Clone, Debug, Default)]
 pub struct ExportedBatch {
     /// Of components that list rows of batched tables: the number, the offsets, and the tuples that take part, by their places in
@@ -53,12 +54,12 @@ pub enum ExportedArray {
     Float64(Vec<f64>),
 }
 
-/// Makes the header.
+/// Builds the header.
 struct Writer {
     out: String,
     arrays: Vec<ExportedArray>,
     too_large: bool,
-    /// How many strata there are: the first requests are theirs.
+    /// The number of strata, which have the first requests.
     strata: usize,
     /// By stratum, if they are written: the arrays of its tuples' codes and places.
     tuples: Vec<Option<[usize; 2]>>,
@@ -138,7 +139,8 @@ impl Writer {
         ))
     }
 
-    /// The values of a map, as a range where they are one: the individuals of a sort are not listed.
+    /// The values of a map; a range where possible, so that the individuals of a sort are not
+    /// listed.
     fn map(&mut self, narrow: Option<&[u32]>, wide: &[u64]) -> Written {
         let at = |i: usize| narrow.map_or_else(|| wide[i], |n| u64::from(n[i])) as i64;
         let len = narrow.map_or(wide.len(), <[u32]>::len);
@@ -211,7 +213,7 @@ impl Writer {
         let Some(stratum) = plan.strata.strata.get(request) else {
             return self.number("request", request - self.strata);
         };
-        // Codes that are places are left as they are.
+        // Codes that are places already stay unchanged.
         let mut codes = stratum.codes.iter().enumerate();
         if codes.all(|(place, code)| place as u64 == *code) {
             return Ok(());
@@ -367,7 +369,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Formulas, levels and eliminations: what an axiom and a stratum have alike.
+    /// Formulas, levels and eliminations: what axioms and strata have in common.
     fn program(&mut self, plan: &Plan, exec: &Physical, bases: &[u32]) -> Written {
         self.key("nodes")?;
         self.list(&exec.nodes, |w, node| w.node(node, bases))?;
@@ -465,7 +467,7 @@ impl Writer {
         Ok(())
     }
 
-    /// What an operator computes, and what is true of it.
+    /// What an operator computes, and its laws.
     fn operator(
         &mut self,
         key: &str,
@@ -619,8 +621,8 @@ impl<T: Real> Engine<T> {
         })
     }
 
-    /// What the current batch has of the plan with all rows, as [`Engine::export`] gives it before any batch is set. It takes the
-    /// time of listing the batch, not the table.
+    /// The part of the plan that the current batch uses; the plan is the one that [`Engine::export`] gives before any
+    /// batch is set. The time depends on the size of the batch, not of the table.
     pub fn export_batch(&self) -> ExportedBatch {
         let (plan, active) = (&*self.ground.plan, &self.ground.active);
         let components = plan.components.iter().zip(&active.components).enumerate();
@@ -745,7 +747,7 @@ impl<T: Real> Engine<T> {
             w.own_parameters(&self.own[i])?;
             w.number("group", self.ground.groups[i])?;
             if self.events.is_some() {
-                // What it says is in its events.
+                // Its meaning is in its events.
                 w.out
                     .push_str(",\"roots\":[],\"nodes\":[],\"levels\":[{}],\"eliminations\":[]}");
                 return Ok(());

@@ -1,4 +1,4 @@
-//! The truth of axioms whose rows come in several calls: what their quantifiers have found so far, put together.
+//! The truth of axioms whose rows come in several calls: merges the states of their quantifiers.
 
 use super::merge::{self, take_in};
 use super::run::Partial;
@@ -6,9 +6,9 @@ use super::{AxiomValue, Engine, Evaluation, Precision};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::parameters::Parameters;
 
-/// What has been found of each axiom over several evaluations, as if all their rows had been there at once.
+/// The merged state of each axiom over several evaluations, as if all their rows had come at once.
 ///
-/// That is possible where rows come for a quantifier that nothing stands around: see
+/// That is possible where the rows belong to an outermost quantifier: see
 /// [`Theory::is_only_gone_through`](crate::theory::Theory::is_only_gone_through).
 #[derive(Clone, Debug, Default)]
 pub struct Gathered {
@@ -17,11 +17,11 @@ pub struct Gathered {
 }
 
 impl<T: Precision> Engine<T> {
-    /// Adds what the last evaluation found of some axioms, by place in the plan. All evaluations must be with the same
+    /// Adds the last evaluation's state of some axioms, by place in the plan. All evaluations must use the same
     /// parameters.
     ///
     /// # Errors
-    /// If an axiom was found before, and is not a quantifier at its root.
+    /// If an axiom was added before and does not have a quantifier at its root.
     pub fn gather(&self, axioms: &[usize], into: &mut Gathered) -> Result<(), Diagnostics> {
         into.axioms.resize(self.evaluation.axioms.len(), None);
         let shared = self.ground.shared(&self.settings, &self.stop);
@@ -38,7 +38,7 @@ impl<T: Precision> Engine<T> {
             for ((part, more), total) in parts.clone().zip(&mut *known) {
                 merged += usize::from(take_in(&shared, part, total, more));
             }
-            // Nothing may be left out, on either side.
+            // Both sides must have the same parts.
             if merged != known.len() || merged != parts.count() {
                 let name = &self.ground.plan.axioms[axiom].name;
                 let what = format!("axiom `{name}` would have to see all rows at once");
@@ -48,10 +48,10 @@ impl<T: Precision> Engine<T> {
         Ok(())
     }
 
-    /// The truth of all axioms and the loss, of what was gathered.
+    /// The truth of all axioms and the loss, from what was gathered.
     ///
     /// # Panics
-    /// If there is an axiom of which nothing was.
+    /// If nothing was gathered for some axiom.
     pub fn gathered(&mut self, gathered: &Gathered, parameters: &Parameters) -> &Evaluation {
         let shared = self.ground.shared(&self.settings, &self.stop);
         let mut axioms = vec![AxiomValue::default(); self.evaluation.axioms.len()];

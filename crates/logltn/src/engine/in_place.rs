@@ -1,20 +1,22 @@
-//! Numbers that are read, and gradients that are written, where their owner has them.
+//! Numbers that are read, and gradients that are written, in the caller's own memory.
 
 use super::{Engine, Precision};
 
-/// The numbers of a request where they are, and where their gradient is to go.
+/// The numbers of a request in the caller's memory, and the place for their gradient.
 #[derive(Debug)]
 pub struct InPlace<'a, T> {
     /// Row by row, as in [`Engine::numbers_mut`].
     pub numbers: &'a [T],
-    /// As many; overwritten, if a gradient is asked for. Without it, [`Engine::gradient`] has it.
+    /// As many numbers; overwritten if a gradient is requested. If absent, [`Engine::gradient`] has
+    /// the gradient.
     pub gradient: Option<&'a mut [T]>,
 }
 
-/// What a call lends to the engine, by request; nothing at all if it is empty.
+/// What a call lends to the engine, by request; empty if it lends nothing.
 pub(super) type Lent<'l, 'a, T> = &'l mut [Option<InPlace<'a, T>>];
 
-/// The numbers of a request after the strata, its owner's or the engine's.
+/// The numbers of a request that comes after the strata's: those that were lent, or else the
+/// engine's own.
 pub(super) fn numbers<'n, T>(
     lent: &'n [Option<InPlace<T>>],
     own: &'n [Vec<T>],
@@ -29,7 +31,7 @@ pub(super) fn numbers<'n, T>(
 
 impl<T: Precision> Engine<T> {
     /// # Panics
-    /// If what is lent does not fit the requests.
+    /// If the lent memory does not fit the requests.
     pub(super) fn check_lent(&self, lent: &[Option<InPlace<T>>]) {
         assert!(
             lent.is_empty() || lent.len() == self.requests().len(),

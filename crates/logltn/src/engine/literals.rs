@@ -10,9 +10,10 @@ use crate::vector::{Function, LogSigmoid, Real, Sigmoid, Task, run_task};
 
 /// Truth degrees enter log space as log(t + this), so that 0 and 1 stay finite.
 const TRUTH_EPS: f64 = 1e-7;
-/// How many numbers of a softmax go through all its passes together: what one pass leaves is still at hand in the next.
+/// How many numbers of a softmax go through all its passes together, so that the results of one pass are still in the
+/// cache for the next.
 const AT_ONCE: usize = 4096;
-/// From this many classes on a row is worth vector instructions of its own.
+/// A row with at least this many classes is worth its own vector instructions.
 const WIDE: usize = 32;
 
 /// The values of all literals of one request.
@@ -22,7 +23,7 @@ const WIDE: usize = 32;
 pub(super) struct Literals<T> {
     pub positive: Vec<T>,
     pub negative: Vec<T>,
-    /// Whether the literal, and its negation, occur at all: what does not is not computed.
+    /// Whether the literal and its negation occur; what does not occur is not computed.
     wanted: [bool; 2],
     /// Of a softmax: its probabilities, the arg-max of each row, and what is left for the others there.
     probabilities: Vec<T>,
@@ -31,7 +32,7 @@ pub(super) struct Literals<T> {
     scratch: Vec<T>,
 }
 
-/// Some rows of them, the numbers behind them, and for the way back their derivatives and those of the numbers.
+/// Some rows of literals and the numbers behind them; for the backward pass also the derivatives of both.
 struct Rows<'a, T> {
     width: usize,
     numbers: &'a [T],
@@ -101,7 +102,8 @@ impl<T: Real> Literals<T> {
         }
     }
 
-    /// Computes the literals, plain and negated ones if they are wanted; whether all numbers were finite.
+    /// Computes the literals, plain and negated where they are wanted. Returns whether all numbers were
+    /// finite.
     pub fn forward(
         &mut self,
         (kind, space): (OutputKind, Space),
@@ -126,7 +128,8 @@ impl<T: Real> Literals<T> {
         let rows = self.rows(width, numbers, [&[], &[]], &mut []);
         let all_finite = AtomicBool::new(true);
         threads.each(rows, |mut rows| {
-            // The sum of finite numbers may overflow, but that of a NaN or an infinity is never finite.
+            // A sum of finite numbers may overflow, but a sum with a NaN or an infinity is never
+            // finite.
             if !T::kernels().sum(rows.numbers).is_finite() {
                 all_finite.store(false, Ordering::Relaxed);
             }
@@ -135,8 +138,8 @@ impl<T: Real> Literals<T> {
         all_finite.into_inner()
     }
 
-    /// The derivative of the loss by the numbers, from that by the literals, plain and negated; of those that are not
-    /// wanted there may be none.
+    /// The derivative of the loss by the numbers, from those by the plain and negated literals; the latter may be
+    /// absent where they are not wanted.
     pub fn backward(
         &mut self,
         (kind, space): (OutputKind, Space),
@@ -185,10 +188,11 @@ impl<T: Real> Rows<'_, T> {
         }
         self.compute(kind, space, wanted[1]);
         if space == Space::Log {
-            // Logits at the end of the range have logs beyond it, and ∞ − ∞ is not a number. Far below
-            // any log that matters, and far enough from the end for sums of many.
+            // Logits at the end of the range have logs beyond it, and ∞ − ∞ is not a number. This
+            // floor is far below any log that matters, and far enough from the end of the range for
+            // sums of many.
             let floor = T::from_f64(lowest_log::<T>());
-            // A softmax's own logs are above it already.
+            // The plain logs of a softmax are above it already.
             let positive = wanted[0] && kind != OutputKind::Softmax;
             let tables = [
                 (&mut self.positive, positive),
@@ -401,7 +405,7 @@ fn softmax<T: Real>(
     kernels.exp(probabilities);
     let rows = probabilities.chunks_exact_mut(width).zip(&*largest);
     for ((exps, &best), (others, sum)) in rows.zip(others.iter_mut().zip(&mut *sums)) {
-        // The largest is exactly 1; adding it last keeps what the others add up to.
+        // The largest is exactly 1; adding it last keeps the digits of the others' sum.
         *others = sum_without(exps, best as usize);
         *sum = T::ONE + *others;
         let inverse = T::ONE / *sum;
@@ -431,7 +435,7 @@ fn greatest<T: Real>(row: &[T]) -> (usize, T) {
         let best = row.iter().position(|x| *x == top).unwrap_or(0);
         return (best, top);
     }
-    // Selections instead of jumps, which no processor could foresee.
+    // Selections instead of branches, which no processor could predict.
     let (mut best, mut top) = (0, row[0]);
     for (k, &x) in row.iter().enumerate() {
         let larger = x > top;
@@ -441,7 +445,7 @@ fn greatest<T: Real>(row: &[T]) -> (usize, T) {
     (best, top)
 }
 
-/// What a row adds up to without one of its numbers.
+/// The sum of a row without one of its numbers.
 fn sum_without<T: Real>(row: &[T], left_out: usize) -> T {
     if row.len() >= WIDE {
         let sum = |part: &[T]| T::kernels().sum(part);
@@ -552,7 +556,7 @@ fn softmax_row_backward<T: Real>(
 ) {
     let width = z.len();
     out[best] = T::ZERO;
-    // Not gp + gn − own: next to a large gn, which a small p brings with it, that would lose all digits.
+    // Not gp + gn − own: a small p comes with a large gn, next to which all digits would be lost.
     let mut rest = gn[best];
     for (k, ((&gp, &p), &own)) in gp.iter().zip(p).zip(&*out).enumerate() {
         rest += if k == best { T::ZERO } else { gp - p * own };
@@ -684,7 +688,7 @@ mod tests {
         }
     }
 
-    /// Next to certainty the log of the arg-max is minus what the others have, to the last digits, and so is its slope.
+    /// Close to certainty the log of the arg-max is minus the others' share, to the last digit, and so is its slope.
     #[test]
     fn log_softmax_is_exact_next_to_certainty() {
         for gap in [1.0_f32, 10.0, 18.0, 25.0, 60.0] {

@@ -1,4 +1,4 @@
-//! Putting together what the lanes found, in their order.
+//! Merges the results of the lanes, in their order.
 
 use super::run::{self, Partial, Shared};
 use super::share::{LaneWork, Part};
@@ -7,9 +7,9 @@ use super::{AxiomValue, Evaluation};
 use crate::plan::program::NodeKind;
 use crate::vector::Real;
 
-/// Adds what was found of other bindings of a part to what was found so far: by another lane, in an earlier call or by another
-/// process. What has seen nothing changes nothing, not even a sign. False if it is not the state of a quantifier on both sides, of
-/// which alone there can be several.
+/// Merges the state of other bindings of a part into the state so far; it may come from another lane, an earlier call
+/// or another process. A state that has seen no binding changes nothing, not even a sign. False if it is not the state
+/// of a quantifier on both sides, of which alone there can be several.
 pub(super) fn take_in<T: Real>(
     shared: &Shared<T>,
     part: &Part,
@@ -30,7 +30,7 @@ pub(super) fn take_in<T: Real>(
     true
 }
 
-/// An extreme that several lanes attain has one derivative, not one per lane.
+/// An extreme that several lanes reach has one derivative, not one per lane.
 pub(super) fn find_attaining_lanes<T: Real>(
     lanes: &[LaneWork<T>],
     totals: &[Partial],
@@ -50,7 +50,7 @@ pub(super) fn find_attaining_lanes<T: Real>(
     }
 }
 
-/// Puts the lanes' shares of each part together, in order.
+/// Merges the lanes' shares of each part, in order.
 pub(super) fn merge<T: Real>(
     shared: &Shared<T>,
     parts: &[Part],
@@ -85,7 +85,7 @@ pub(super) fn value<T: Real>(shared: &Shared<T>, part: &Part, total: &Partial) -
     }
 }
 
-/// Puts the parts of each axiom together.
+/// Adds up the parts of each axiom.
 pub(super) fn add_up<T: Real>(
     shared: &Shared<T>,
     parts: &[Part],

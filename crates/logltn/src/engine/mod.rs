@@ -83,44 +83,44 @@ pub struct Engine<T: Real> {
     numbers: Vec<Vec<T>>,
     gradients: Vec<Vec<T>>,
     fusing: Fusing,
-    /// By axiom: the parameters of its own, and those of the current call with them.
+    /// By axiom: its own parameters, and the current call's parameters with these applied.
     own: Vec<AxiomParameters>,
     settings: Vec<Settings<f64>>,
-    /// The definitions that explanations go into.
+    /// The definitions that explanations look into.
     opened: Vec<String>,
-    /// Of each group of axioms with the same parameters that ask strata, one.
+    /// One axiom for each group with the same parameters, among those that use strata.
     leaders: Vec<usize>,
     asked: Asked,
-    /// Of strata that are products, by stratum and group.
+    /// For strata that are products of matrices, by stratum and group.
     products: Vec<contract::Products<T>>,
     /// By request: whether the literal and its negation are wanted.
     wanted: Vec<[bool; 2]>,
-    /// By request, plain and negated, if a small clause reads it; of the α that was asked for last.
+    /// By request, plain and negated, if a small clause reads it; for the last α.
     exponentials: Vec<Option<(f64, Exponentials)>>,
     /// For a table's derivatives by small clauses.
     scratch: Vec<T>,
     lanes: Vec<LaneWork<T>>,
-    /// What the lanes found, by part.
+    /// The results of the lanes, by part.
     totals: Vec<Partial>,
-    /// How often an `exists` inside had nothing to choose from, by part.
+    /// How often an `exists` inside was empty, by part.
     empties: Vec<u64>,
-    /// What all processes found together, by part; none if there is one alone.
+    /// The results of all processes together, by part; empty for a single process.
     joint: Vec<Joint>,
     /// For a root that is an extreme: the first lane that attains it, by part.
     attained_by: Vec<usize>,
     over_axioms: OverAxioms,
-    /// Whether the last evaluation read numbers that were lent to it.
+    /// Whether the last evaluation read lent numbers.
     lent: bool,
-    /// Of the loss, by axiom, unless others are given.
+    /// The derivatives of the loss by axiom, unless others are given.
     derivatives: Vec<f64>,
     other_derivatives: Vec<f64>,
     evaluation: Evaluation,
-    /// Where several lanes run, if not in rayon's own threads.
+    /// The thread pool for several lanes, if not rayon's own.
     pool: Option<Arc<rayon::ThreadPool>>,
     stop: Stop,
-    /// How much there is to do in the current batch.
+    /// The amount of work in the current batch.
     work: u64,
-    /// Computed instead of programs, where formulas have exact probabilities.
+    /// Computed instead of programs under exact probabilities.
     events: Option<Arc<Events>>,
 }
 
@@ -129,11 +129,11 @@ pub struct Engine<T: Real> {
 pub enum Wanted<'a> {
     /// Of the loss.
     OfLoss,
-    /// Of something with these derivatives by the axioms' truths.
+    /// Of a function with these derivatives by the axioms' truths.
     Of(&'a [f64]),
 }
 
-/// What the lanes read.
+/// The tables that the lanes read.
 #[derive(Debug)]
 struct Ground<T> {
     plan: Arc<Plan>,
@@ -163,13 +163,14 @@ impl<T: Real> Ground<T> {
 pub struct Request {
     /// The predicate.
     pub predicate: PredicateId,
-    /// How its arguments are made of individuals; without the last argument if that picks the class.
+    /// How its arguments are built from individuals, without the last argument if that picks the
+    /// class.
     pub shape: Vec<ArgumentShape>,
     /// The number of answers per row: 1, or one per class.
     pub width: usize,
     /// The number of individuals in a row.
     pub arity: usize,
-    /// Where the theory first asks for it.
+    /// The first place in the theory that uses it.
     pub span: Span,
     rows: usize,
     individuals: Vec<u32>,
@@ -190,7 +191,7 @@ impl Request {
     /// The value of a leaf that is an [`ArgumentShape::Number`].
     ///
     /// # Panics
-    /// If it is no such leaf of a row.
+    /// If the leaf is not such a number.
     pub fn number(&self, leaf: u32) -> f64 {
         self.numbers[leaf as usize]
     }
@@ -209,7 +210,8 @@ impl Request {
 /// The truth of the axioms and of all together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evaluation {
-    /// All axioms together: a log in the log semantics and in `prod`, a truth degree in the others.
+    /// The aggregate of all axioms: a log in the log semantics and in `prod`, a truth degree in the
+    /// others.
     pub sat: f64,
     /// What training minimises.
     pub loss: f64,
@@ -222,9 +224,9 @@ pub struct Evaluation {
 pub struct AxiomValue {
     /// A log or a truth degree, as [`Evaluation::sat`].
     pub truth: f64,
-    /// How often an `exists` had nothing to choose from.
+    /// How often an `exists` was empty.
     pub empty_exists: u64,
-    /// Where formulas have exact probabilities: how many observations have none.
+    /// Under exact probabilities: how many observations are impossible.
     pub impossible: u64,
 }
 
@@ -322,9 +324,11 @@ impl<T: Precision> Engine<T> {
         T::assign_lanes(self);
     }
 
-    /// Gives the rows of tables, and the sizes of sorts, that come with each call ([`Data::set_streamed`](crate::Data::set_streamed),
-    /// [`Data::set_streamed_size`](crate::Data::set_streamed_size)). What depends on them is planned again, and the requests change accordingly;
-    /// batches are all rows again. Whatever is not given stays as it is. After an error nothing has come.
+    /// Gives the rows of tables, and the sizes of sorts, that come with each call
+    /// ([`Data::set_streamed`](crate::Data::set_streamed),
+    /// [`Data::set_streamed_size`](crate::Data::set_streamed_size)). What depends on them is planned again, and the
+    /// requests change accordingly; batches contain all rows again. Tables and sizes that are not given stay as they
+    /// are. After an error none of the new rows and sizes are there.
     ///
     /// ```
     /// use logltn::{ColumnData, Data, Engine, Output, Plan, Semantics, Source, Theory};
@@ -358,7 +362,7 @@ impl<T: Precision> Engine<T> {
         done
     }
 
-    /// Says whether small clauses are evaluated in one pass: for tests and measurements.
+    /// Sets whether small clauses are evaluated in one pass; for tests and measurements.
     #[doc(hidden)]
     pub fn set_fusing(&mut self, fusing: Fusing) {
         self.fusing = fusing;
@@ -370,12 +374,12 @@ impl<T: Precision> Engine<T> {
         &self.ground.plan
     }
 
-    /// The plan, to be kept.
+    /// The plan, shared.
     pub fn shared_plan(&self) -> Arc<Plan> {
         Arc::clone(&self.ground.plan)
     }
 
-    /// What the predicates are to be asked in the current batch.
+    /// The rows on which the predicates are needed in the current batch.
     pub fn requests(&self) -> &[Request] {
         &self.requests[self.strata()..]
     }
@@ -405,15 +409,16 @@ impl<T: Precision> Engine<T> {
         Ok(())
     }
 
-    /// Whether in the last evaluation the batch had nothing for an axiom, by place in the plan, to be about, as its guards keep none of
-    /// the rows. It counted as true then, which is no truth of the axiom.
+    /// Whether the last evaluation's batch had no binding for an axiom, by place in the plan, because its guards keep
+    /// none of the rows. It then counted as true in the loss, and has no truth of its own.
     pub fn saw_nothing(&self, axiom: usize) -> bool {
         let Ground { plan, active, .. } = &self.ground;
         // An empty `exists` is false, and counted.
         self.evaluation.axioms[axiom].empty_exists == 0 && active.leaves_nothing(plan, axiom)
     }
 
-    /// Whether an axiom, by place in the plan, asks no predicate anything: an empty sort or table, or guards that keep nothing.
+    /// Whether an axiom, by place in the plan, asks no predicate about anything: a sort or table is empty, or guards
+    /// keep nothing.
     pub fn is_about_nothing(&self, axiom: usize) -> bool {
         (self.ground.active).is_about_nothing(&self.ground.plan, axiom)
     }
@@ -449,7 +454,7 @@ impl<T: Precision> Engine<T> {
         &mut self.numbers[strata + request]
     }
 
-    /// A request together with its numbers, for callers that fill them in by its rows.
+    /// A request together with its numbers, for callers that fill them in row by row.
     pub fn request_and_numbers(&mut self, request: usize) -> (&Request, &mut [T]) {
         let request = self.strata() + request;
         (&self.requests[request], &mut self.numbers[request])
@@ -482,9 +487,9 @@ impl<T: Precision> Engine<T> {
         Ok(&self.evaluation)
     }
 
-    /// The truth of the axioms and, as [`Engine::gradient`], the gradient of a function of them whose derivative by each
-    /// truth is given, in the order of [`Plan::axioms`](crate::Plan::axioms): for callers that weigh axioms in another
-    /// way than the loss does. Derivatives that are not finite count as 0.
+    /// The truth of the axioms and, as [`Engine::gradient`], the gradient of a function of them whose derivative by
+    /// each truth is given, in the order of [`Plan::axioms`](crate::Plan::axioms): for callers that combine axioms
+    /// differently from the loss. Derivatives that are not finite count as 0.
     ///
     /// # Panics
     /// If there is not one for each axiom.
@@ -498,11 +503,12 @@ impl<T: Precision> Engine<T> {
         Ok(&self.evaluation)
     }
 
-    /// Evaluates without copying: by request, numbers that are lent are read where they are, and their gradients written
-    /// where they are to go. Of the other requests the numbers are those of [`Engine::numbers_mut`].
+    /// Evaluates without copying: lent numbers are read, and their gradients written, in the caller's memory. Requests
+    /// without lent numbers use those of [`Engine::numbers_mut`].
     ///
     /// # Panics
-    /// If there is not one for each request, or not one derivative for each axiom, or not as many numbers as are asked for.
+    /// If there is not one for each request, or not one derivative for each axiom, or not as many numbers as are
+    /// needed.
     pub fn evaluate_in_place(
         &mut self,
         parameters: &Parameters,
@@ -512,13 +518,13 @@ impl<T: Precision> Engine<T> {
         self.evaluate_maybe_together(parameters, wanted, lent, None)
     }
 
-    /// [`Engine::evaluate_in_place`] with other processes, which have other rows of batched and streamed tables and other
-    /// individuals of sorts whose size comes with the call. Each calls this at the same time and sends what it found:
-    /// [`NUMBERS_PER_PART`] numbers for each of [`Plan::shares`]. Truths and loss are those of all rows together; gradients
-    /// are to be averaged over the processes.
+    /// [`Engine::evaluate_in_place`] with other processes, which have other rows of batched and streamed tables and
+    /// other individuals of sorts whose size comes with the call. Each calls this at the same time and sends its
+    /// results: [`NUMBERS_PER_PART`] numbers for each of [`Plan::shares`]. Truths and loss are those of all rows
+    /// together; gradients are to be averaged over the processes.
     ///
     /// # Errors
-    /// Also what the exchange fails with.
+    /// Also any error of the exchange.
     ///
     /// # Panics
     /// As [`Engine::evaluate_in_place`].
@@ -547,7 +553,8 @@ impl<T: Precision> Engine<T> {
         Ok(&self.evaluation)
     }
 
-    /// Runs in these threads from now on instead of rayon's own. Their number changes no bit of a result.
+    /// Uses this thread pool from now on instead of rayon's own. The number of threads changes no bit of
+    /// a result.
     pub fn run_in(&mut self, pool: Arc<rayon::ThreadPool>) {
         self.pool = Some(pool);
     }
@@ -578,7 +585,7 @@ impl<T: Precision> Engine<T> {
         }
     }
 
-    /// Settings of this call, and the literals' truths.
+    /// Prepares the settings of this call and the literals' truths.
     fn prepare(&mut self, parameters: &Parameters, lent: Lent<T>) -> Result<(), Diagnostics> {
         if let Err(error) = parameters.validate() {
             return Err(Diagnostic::error(Code::ValueOutOfRange, error.to_string()).into());
@@ -607,7 +614,7 @@ impl<T: Precision> Engine<T> {
         let gradients = wanted.is_some();
         let semantics = self.ground.plan.semantics;
         let settings = self.over_axioms.settings(parameters, semantics.stable_eps);
-        // Of an aggregation over axioms that is linear the derivatives are known before the truths are.
+        // If the aggregation over axioms is linear, its derivatives are known before the truths.
         let known = match wanted {
             None => false,
             Some(Wanted::OfLoss) => {
@@ -679,7 +686,7 @@ impl<T: Precision> Engine<T> {
                 *attained_by = usize::MAX;
             }
         }
-        // Where they were given, they are not those of the loss.
+        // Given derivatives are not those of the loss.
         let derivatives = match wanted {
             Some(Wanted::Of(_)) => &mut self.other_derivatives,
             _ => &mut self.derivatives,
@@ -702,7 +709,7 @@ impl<T: Precision> Engine<T> {
                     }
                 }
             };
-            // Often everything went along with the forward pass, and waking other threads would be for nothing.
+            // Often the forward pass did everything already, and waking other threads would gain nothing.
             let gone_along = |part: &Part| {
                 let root = shared.aggregation(root_is_forall(&shared, part));
                 let linear = root.laws.is_linear();
@@ -722,7 +729,7 @@ impl<T: Precision> Engine<T> {
     /// [`Engine::evaluate_with_gradients`] with the same parameters. Overwrites [`Engine::gradient`].
     ///
     /// # Panics
-    /// After [`Engine::evaluate_in_place`]: the numbers may have gone.
+    /// After [`Engine::evaluate_in_place`], since the lent numbers may be gone.
     pub fn axiom_gradient_norms(&mut self, parameters: &Parameters) -> Vec<f64> {
         assert!(!self.lent, "the numbers were only lent");
         T::axiom_gradient_norms(self, parameters)
@@ -775,8 +782,8 @@ impl<T: Precision> Engine<T> {
                 let output = self.ground.plan.outputs.get(predicate.index());
                 let kind = output.map_or(OutputKind::Sigmoid, |output| output.kind);
                 for (by, wanted) in by_literal[i].iter_mut().zip(wanted) {
-                    // The first lane's tables are where all are added up; the others have those they add to, if any:
-                    // small clauses have their own tables.
+                    // All tables are added up in those of the first lane. Other lanes have only the tables that they
+                    // add to: small clauses have their own.
                     let needed = match lane {
                         0 => *wanted || kind != OutputKind::Sigmoid,
                         _ => *wanted && !only_clauses,
@@ -815,8 +822,8 @@ impl<T: Precision> Engine<T> {
         Ok(())
     }
 
-    /// Adds up the lanes' derivatives by literals, those of small clauses included (of one axiom, if only that is
-    /// asked for), and hands them on to the numbers.
+    /// Adds up the lanes' derivatives by literals, including those of small clauses (of one axiom only, on
+    /// request), and passes them on to the numbers.
     fn backward_literals(&mut self, only: Option<usize>, lent: Lent<T>) {
         let pool = self.pool.clone();
         let threads = Threads(pool.as_deref());
@@ -896,7 +903,7 @@ impl<T: Precision> Engine<T> {
         }
     }
 
-    /// Refuses numbers that are not finite, with the predicate, the row and an axiom that asks for it.
+    /// Refuses numbers that are not finite, with the predicate, the row and an axiom that uses it.
     fn check_numbers(&self, i: usize, lent: &[Option<InPlace<T>>]) -> Result<(), Diagnostics> {
         let numbers = numbers(lent, &self.numbers, i, self.strata());
         if let Some(at) = numbers.iter().position(|x| !x.is_finite()) {

@@ -1,4 +1,4 @@
-//! All axioms together: the last aggregation, with weights, and its derivatives.
+//! The last aggregation, over all axioms, with weights and derivatives.
 
 use super::Evaluation;
 use crate::operators::{self, Accumulated, Aggregation, Block, Segment, Settings, Slopes};
@@ -31,7 +31,7 @@ impl OverAxioms {
         }
     }
 
-    /// What a call says, except for what this aggregation sets itself.
+    /// The settings of a call, except for those that this aggregation overrides.
     pub fn settings(&self, parameters: &Parameters, eps: f64) -> Settings<f64> {
         let p_forall = self.p_forall.unwrap_or(parameters.p_forall);
         let own = Parameters {
@@ -95,7 +95,8 @@ impl OverAxioms {
         }
     }
 
-    /// The derivatives alone, if they do not depend on the axioms' truths; whether that is so.
+    /// The derivatives alone, if they do not depend on the axioms' truths. Returns whether that is
+    /// the case.
     pub fn derive_linear(
         &self,
         semantics: &Semantics,

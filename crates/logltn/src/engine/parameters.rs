@@ -1,4 +1,4 @@
-//! What can change between calls without planning again: the weights of axioms, and parameters of their own.
+//! What can change between calls without planning again: the weights and the parameters of single axioms.
 
 use super::{Engine, Precision, clause};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -17,8 +17,8 @@ impl<T: Precision> Engine<T> {
         self.set_weights([(axiom, weight)])
     }
 
-    /// [`Engine::set_weight`] for several axioms at once: all of them, or none if something is wrong. Weights are at
-    /// least 0 and finite, and do not all vanish.
+    /// [`Engine::set_weight`] for several axioms at once: all of them, or none after an error. Weights are finite
+    /// and at least 0, and not all 0.
     pub fn set_weights(
         &mut self,
         weights: impl IntoIterator<Item = (usize, f64)>,
@@ -37,7 +37,7 @@ impl<T: Precision> Engine<T> {
                 )
                 .into());
             }
-            // A law is not weighed.
+            // A law has no weight.
             if !self.ground.plan.axioms[axiom].hard {
                 changed[axiom] = weight;
             }
@@ -55,8 +55,8 @@ impl<T: Precision> Engine<T> {
         Ok(())
     }
 
-    /// Gives an axiom parameters of its own, by its place in [`Plan::axioms`](crate::Plan::axioms). They hold inside
-    /// that axiom only, and beat those of the call.
+    /// Gives an axiom its own parameters, by its place in [`Plan::axioms`](crate::Plan::axioms). They apply inside
+    /// that axiom only, and override those of the call.
     pub fn set_axiom_parameters(
         &mut self,
         axiom: usize,
@@ -79,7 +79,7 @@ impl<T: Precision> Engine<T> {
         Ok(())
     }
 
-    /// Gives the aggregation over axioms a p_forall of its own, whatever a call says.
+    /// Gives the aggregation over axioms its own p_forall, which overrides that of any call.
     pub fn set_p_over_axioms(&mut self, p_forall: Option<f64>) -> Result<(), Diagnostics> {
         let checked = p_forall.map_or(Ok(()), |p| Parameters::check("p_forall", p));
         if let Err(error) = checked {

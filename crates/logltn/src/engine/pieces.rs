@@ -1,29 +1,30 @@
-//! Work over long arrays, in pieces of a fixed length, on all threads: what happens to a number depends on its row alone,
-//! and so no bit depends on who does it.
+//! Work over long arrays, in pieces of a fixed length, on all threads: the result for a number depends on its row
+//! alone, so no bit depends on the thread.
 
 use rayon::ThreadPool;
 
 /// The numbers of a piece: few enough for the caches, and enough to be worth another thread.
 const PIECE: usize = 1 << 14;
 
-/// The threads that an engine works with: those of its own, if it was given some, or rayon's.
+/// The threads that an engine uses: its own pool, if it was given one, or rayon's.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Threads<'p>(pub Option<&'p ThreadPool>);
 
 /// Something that can be cut into pieces.
 pub(super) trait Pieces: Sized + Send {
-    /// How many numbers it has, about.
+    /// About how many numbers it has.
     fn numbers(&self) -> usize;
     /// Cuts it in two, the first of which has about this many numbers.
     fn cut(self, numbers: usize) -> (Self, Self);
 }
 
 impl Threads<'_> {
-    /// Does something to every piece.
+    /// Calls a function for every piece.
     pub fn each<P: Pieces>(self, all: P, work: impl Fn(P) + Sync + Send) {
         match self.0 {
             _ if all.numbers() <= PIECE => work(all),
-            // Another thread would only be waited for, and have it all in its own caches.
+            // Another thread would only mean waiting for it, and would have the data in its own
+            // caches.
             Some(pool) if pool.current_num_threads() == 1 => work(all),
             Some(pool) => pool.install(|| halves(all, &work)),
             None => halves(all, &work),

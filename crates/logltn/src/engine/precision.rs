@@ -1,7 +1,7 @@
 //! Where the engine's heavy work is compiled.
 //!
 //! Generic functions are compiled in every crate that uses them, and the engine's have variants for each kind of
-//! processor. There are two precisions only, so what takes long to compile goes through a trait of theirs and is
+//! processor. There are only two precisions, so the code that takes long to compile goes through a trait and is
 //! compiled here, once for each.
 
 use std::time::Duration;

@@ -27,14 +27,15 @@ pub enum Order {
 #[derive(Clone, Debug, Default)]
 pub struct Ranks {
     pub total: u64,
-    /// How many are truer than ½. Of truth degrees only: where they are logs, bounds leave some out unseen.
+    /// How many are truer than ½. For truth degrees only: with logs, bounds leave out some bindings without
+    /// looking at them.
     pub likely: u64,
     /// In order.
     pub first: Vec<Found>,
 }
 
 impl Ranks {
-    /// The first `top` of some bindings with their truths.
+    /// The best `top` of some bindings with their truths.
     pub fn of(bindings: Vec<([u64; MOST_CODES], f64)>, order: Order, top: usize) -> Ranks {
         let total = bindings.len() as u64;
         let found = bindings.into_iter();
@@ -78,7 +79,7 @@ fn key(order: Order, truth: f64) -> f64 {
     }
 }
 
-// What comes first is least; equal truths in the order of the individuals.
+// The best is the least in this order; equal truths are in the order of the individuals.
 impl Ord for Found {
     fn cmp(&self, other: &Found) -> Ordering {
         (self.key.total_cmp(&other.key)).then_with(|| self.codes.cmp(&other.codes))
@@ -99,7 +100,7 @@ impl PartialEq for Found {
 
 impl Eq for Found {}
 
-/// The first few of those that were offered.
+/// The best few of those that were offered.
 struct Best {
     order: Order,
     top: usize,
@@ -107,7 +108,7 @@ struct Best {
     is_bounded: bool,
     /// How far a bound may be off by rounding.
     margin: f64,
-    /// The one to go next is on top.
+    /// The next one to be replaced is on top.
     kept: BinaryHeap<Found>,
     /// There was no memory for more.
     full: bool,
@@ -128,7 +129,7 @@ impl Best {
         }
     }
 
-    /// What comes after this key is of no interest.
+    /// Bindings after this key are of no interest.
     fn last(&self) -> f64 {
         match self.kept.peek() {
             Some(last) if self.kept.len() >= self.top => last.key,
@@ -136,7 +137,7 @@ impl Best {
         }
     }
 
-    /// Whether all that a bound stands for comes after the key.
+    /// Whether everything under a bound comes after the key.
     fn surely_after(&self, last: f64, bound: f64) -> bool {
         key(self.order, bound) > last + self.margin * bound.abs().max(1.0)
     }
@@ -160,7 +161,8 @@ impl Best {
 }
 
 impl<T: Precision> Engine<T> {
-    /// For each axiom whose bindings can be told apart, the first `top` of them. The numbers must be there.
+    /// For each axiom whose bindings can be told apart, the best `top` of them. The numbers must be filled
+    /// in.
     ///
     /// # Errors
     /// As [`Engine::evaluate`].
@@ -188,7 +190,7 @@ impl<T: Precision> Engine<T> {
             .prepare(parameters, &mut [])
             .and_then(|()| self.rank(order, top));
         self.set_fusing(fusing);
-        // What was cut short is not an answer.
+        // An interrupted search is not an answer.
         self.unless_stopped()?;
         done
     }
@@ -211,7 +213,7 @@ impl<T: Precision> Engine<T> {
                     continue;
                 };
                 let mut run = Run::new(&shared, part.program, part.root.node, &mut work.lane);
-                // A literal or a sum is as quickly computed as bounded.
+                // Computing a literal or a sum is as quick as bounding it.
                 let body = &exec.nodes[ranking.body].kind;
                 let is_bounded =
                     plan.semantics.space == Space::Log && matches!(body, NodeKind::Or(_));
@@ -256,7 +258,7 @@ impl<T: Precision> Engine<T> {
     }
 }
 
-/// What an answer takes in words, at least.
+/// The least number of words that an answer takes.
 const BYTES_PER_ANSWER: u128 = 200;
 
 fn too_many(error: TooMuch) -> Diagnostics {
@@ -313,8 +315,8 @@ impl<T: Real> Run<'_, '_, T> {
         total
     }
 
-    /// Puts where the values of a node will stand what they are surely not below (not above, if the truest come first); no
-    /// exponentials are needed for that. False if nothing is known of them.
+    /// Writes bounds into the buffer of a node's values: lower bounds, or upper bounds if the truest come first. No
+    /// exponentials are needed for that. False if there is no bound.
     fn bound(&mut self, node: usize, order: Order) -> bool {
         let exec = self.exec;
         let (members, and) = match &exec.nodes[node].kind {

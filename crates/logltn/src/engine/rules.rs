@@ -1,4 +1,4 @@
-//! How often what rules conclude is so, where their premise is.
+//! How often a rule's conclusion is true where its premise is true.
 
 use std::sync::Arc;
 
@@ -13,17 +13,17 @@ use crate::semantics::Semantics;
 use crate::syntax::Quantifier;
 use crate::theory::{Axiom, Formula, FormulaKind, Theory};
 
-/// An axiom `forall …. a -> b`, everything counted as true that is truer than ½. How true the axiom is depends on
-/// the groundings of which it says nothing, and on the semantics; this does not.
+/// An axiom `forall …. a -> b`, where every truth above ½ counts as true. The truth of the axiom also depends on
+/// the semantics and on the groundings with a false premise; these counts do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// The axiom or family of the theory, by index.
     pub axiom: usize,
-    /// How many bindings of its `forall`s pass the guards, of all members of a family together.
+    /// How many bindings of its `forall`s pass the guards, for all members of a family together.
     pub groundings: u64,
-    /// In how many the premise is true.
+    /// The bindings whose premise is true.
     pub premises: u64,
-    /// In how many the premise is true and the conclusion is not.
+    /// The bindings whose premise is true and whose conclusion is not.
     pub broken: u64,
 }
 
@@ -94,14 +94,14 @@ impl Rule {
     }
 }
 
-/// With min, max and 1 − x a formula is truer than ½ if it is true of what its atoms say when those are cut at ½.
+/// With min, max and 1 − x a formula is truer than ½ if it is true classically after its atoms are rounded at ½.
 fn two_valued() -> Semantics {
     let base = Semantics::named("godel").unwrap_or_default();
     let with = |base: Semantics, key, operator| base.with(key, operator).unwrap_or(base);
     with(with(base, "implies", "kleene_dienes"), "not", "standard")
 }
 
-/// The premise of a rule under its quantifiers, and what breaks it.
+/// The premise of a rule under its quantifiers, and the formula that breaks the rule.
 fn parts(rule: &Axiom) -> Option<[Axiom; 2]> {
     let with = |formula| Axiom {
         formula,
@@ -116,7 +116,8 @@ fn parts(rule: &Axiom) -> Option<[Axiom; 2]> {
     Some([with(premise), with(broken)])
 }
 
-/// A formula that has something else instead of the implication under its `forall`s; none if it is no such formula.
+/// The formula with something else instead of the implication under its `forall`s; `None` if it has no such
+/// implication.
 fn instead(formula: &Formula, of: &dyn Fn(&Formula, &Formula) -> Formula) -> Option<Formula> {
     let FormulaKind::Quantified {
         quantifier: Quantifier::Forall,

@@ -20,7 +20,7 @@ use crate::recursion::deep;
 use crate::semantics::Semantics;
 use crate::vector::{Real, run_task};
 
-/// What all lanes read.
+/// The data that all lanes read.
 pub(super) struct Shared<'a, T> {
     pub plan: &'a Plan,
     pub active: &'a Active,
@@ -75,7 +75,7 @@ impl<'a, T: Real> Shared<'a, T> {
     }
 }
 
-/// The buffers of one lane, and the derivatives by literals that it has found so far.
+/// The buffers of one lane, and the derivatives by literals that it has summed so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lane<T> {
     pub(super) blocks: Blocks,
@@ -84,33 +84,34 @@ pub(super) struct Lane<T> {
     derivatives: Vec<Vec<Vec<T>>>,
     /// By node, one state per binding of the node's level.
     states: Vec<Vec<State>>,
-    /// By level: the parent block's stamp for which this level's only block is still there.
+    /// By level: the stamp of the parent block whose inner bindings are still in this level's only
+    /// block.
     pub(super) resident: Vec<u64>,
     scratch: Vec<T>,
-    /// The two halves of an equivalence, and what their conjunction keeps for its derivatives.
+    /// The two halves of an equivalence, and what their conjunction keeps for the backward pass.
     halves: [Vec<T>; 2],
     by_halves: Vec<Vec<T>>,
-    /// The members' complements, and the derivatives by them.
+    /// The complements of members, and the derivatives by them.
     complements: Vec<Vec<T>>,
     by_complements: Vec<Vec<T>>,
-    /// Of a small clause: by literal, the places of the block's bindings.
+    /// For small clauses: by literal, the places of the block's bindings.
     pub(super) places: [Vec<u32>; MOST_LITERALS],
     pub(super) listed: Vec<u32>,
-    /// Of a small clause: sums of values.
+    /// For small clauses: sums of values.
     pub(super) class_values: Vec<T>,
-    /// Of a small clause: runs of bindings with values still to be computed.
+    /// For small clauses: runs of bindings with values still to be computed.
     pub(super) left_out: Vec<(u32, u32)>,
-    /// For those: the exponentials of one of them, relative to the greatest.
+    /// For these runs: the exponentials of one binding, relative to the greatest.
     pub(super) exponentials: Vec<f64>,
-    /// Going through a quantifier again for its derivatives, where nothing is counted.
+    /// Whether a quantifier is visited again for its derivatives, when nothing is counted.
     pub(super) again: bool,
     /// By elimination of the program.
     pub(super) eliminations: Vec<eliminate::Work<T>>,
     /// By request: positive and negated.
     pub by_literal: Vec<[Touched<T>; 2]>,
-    /// Empty `exists` met in the forward pass.
+    /// The number of empty `exists` in the forward pass.
     pub empty_exists: u64,
-    /// By level: how many bindings its blocks have had.
+    /// By level: how many bindings its blocks have had so far.
     pub filled: Vec<u64>,
 }
 
@@ -173,18 +174,18 @@ pub(super) struct Run<'a, 'l, T> {
     pub shared: &'a Shared<'a, T>,
     pub program: usize,
     pub exec: &'a Physical,
-    /// The part of the axiom at hand: one of its program's roots.
+    /// The current part of the axiom: one of its program's roots.
     pub root: usize,
     pub lane: &'l mut Lane<T>,
     /// Of the axiom.
     pub settings: Settings<T>,
-    /// The same, as aggregators want them.
+    /// The same, in the form that aggregators take.
     pub aggregators: &'a Settings<f64>,
-    /// Where it is among strata.
+    /// Its place among the strata.
     pub layer: Layer,
 }
 
-/// What the forward pass over a part of an axiom found.
+/// The result of the forward pass over a part of an axiom.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Partial {
     /// The state of the root quantifier over its part of the bindings.
@@ -214,7 +215,7 @@ impl<'a, 'l, T: Real> Run<'a, 'l, T> {
 }
 
 impl<T: Real> Run<'_, '_, T> {
-    /// Whether the root is a quantifier that picks one of its values.
+    /// Whether the root is a quantifier that picks one value (`min` or `max`).
     pub fn root_is_extreme(&self) -> bool {
         match self.exec.nodes[self.root].kind {
             NodeKind::Quantifier { forall, .. } => self.shared.aggregation(forall).laws.picks_one,
@@ -313,7 +314,7 @@ impl<T: Real> Run<'_, '_, T> {
         self.lane.make_room(self.exec);
     }
 
-    /// The next block of a level; none if the engine is to stop.
+    /// The next block of a level; `None` if the engine was told to stop.
     pub(super) fn fill(&mut self, level: usize, cursor: &mut Cursor) -> bool {
         let Shared {
             active, plan, stop, ..
@@ -432,7 +433,7 @@ impl<T: Real> Run<'_, '_, T> {
         }
     }
 
-    /// Reads a literal's values, and adds them to what is there if `add`.
+    /// Reads a literal's values; with `add`, adds them to the buffer.
     fn gather(&self, node: usize, out: &mut [T], add: bool) {
         if let NodeKind::Literal {
             request, negated, ..
@@ -495,7 +496,7 @@ impl<T: Real> Run<'_, '_, T> {
         }
     }
 
-    /// A sum of logs. Literals are added as they are read, without a buffer of their own.
+    /// A sum of logs. Literals are added as they are read, without a separate buffer.
     fn forward_sum(&mut self, node: usize, members: &[usize]) {
         let len = self.len(node);
         let is_literal = |m: usize| matches!(self.exec.nodes[m].kind, NodeKind::Literal { .. });
@@ -533,7 +534,7 @@ impl<T: Real> Run<'_, '_, T> {
             len,
             complements: &lane.complements,
         };
-        // What the operator keeps for the members' derivatives stands where those will.
+        // What the operator keeps for the members' derivatives is stored where these will be.
         let to = Forward {
             slopes: &mut lane.derivatives[level][buffers],
             out: &mut out[..len],
@@ -569,7 +570,8 @@ impl<T: Real> Run<'_, '_, T> {
         self.lane.complements = all;
     }
 
-    /// Hands the derivatives by complements on: to the literals' negations, or to what they are the complements of.
+    /// Passes the derivatives by complements on: to the negations of literals, or to the nodes that they are
+    /// complements of.
     fn hand_on_complements(&mut self, nodes: &[usize]) {
         let all = std::mem::take(&mut self.lane.by_complements);
         for (by, &node) in all.iter().zip(nodes) {
@@ -619,7 +621,7 @@ impl<T: Real> Run<'_, '_, T> {
         self.lane.halves = halves;
     }
 
-    /// Other equivalences may have come in between: the halves are computed again.
+    /// Other equivalences may have overwritten the halves, so they are computed again.
     fn backward_equivalence(&mut self, node: usize, a: usize, b: usize) {
         self.forward_equivalence(node, a, b);
         let len = self.len(node);
@@ -712,7 +714,7 @@ impl<T: Real> Run<'_, '_, T> {
 
     // --- backward -------------------------------------------------------------------------------
 
-    /// Hands the derivatives of a node, for the current block, down to the literals.
+    /// Passes the derivatives of a node, for the current block, down to the literals.
     pub(super) fn backward(&mut self, node: usize) {
         deep(|| self.backward_here(node));
     }
@@ -855,7 +857,7 @@ impl<T: Real> Run<'_, '_, T> {
         }
         for &member in members {
             let literal = matches!(self.exec.nodes[member].kind, NodeKind::Literal { .. });
-            // All of it is by the complement, as a rule.
+            // Usually the whole derivative is by the complement.
             if !(wants_complements && literal && self.has_no_derivatives(member)) {
                 self.backward(member);
             }

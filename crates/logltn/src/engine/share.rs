@@ -1,4 +1,4 @@
-//! How the work is shared among lanes: which parts of the axioms there are, how much work each is, and who does what.
+//! How the work is divided among lanes: the parts of the axioms, how much work each is, and which lane does what.
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -12,18 +12,18 @@ use crate::plan::program::NodeKind;
 use crate::plan::strata::{Step, StratumPlan};
 use crate::vector::Real;
 
-/// A summand of an axiom: all of it, or a member of the conjunction that it is.
+/// A summand of an axiom: the whole axiom, or a member if it is a conjunction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
     pub program: usize,
     pub root: Root,
-    /// As a small clause, if it is evaluated as one in this batch.
+    /// The small clause, if it is evaluated as one in this batch.
     pub fused: Option<Fused>,
-    /// Whether its exponentials in this step let it be one.
+    /// Whether its exponentials in this step allow that.
     pub fit: Fit,
 }
 
-/// How well a part's exponentials suit an evaluation in one pass.
+/// Whether a part's exponentials allow an evaluation in one pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Fit {
     #[default]
@@ -56,19 +56,20 @@ pub(super) struct LaneWork<T> {
     pub sums: Vec<Sums<T>>,
 }
 
-/// The most lanes. More would cost more in adding up their tables than they gain.
+/// The most lanes. With more, adding up their tables would cost more than they gain.
 const MAX_LANES: u64 = 16;
 /// The least work worth a lane, in node values.
 const LANE_WORK: u64 = 1 << 15;
-/// The same for the tuples of a stratum, whose lanes all have long tables of their own.
+/// The same for the tuples of a stratum, where each lane has its own long tables.
 const LANE_WORK_OF_STRATA: u64 = 1 << 20;
 /// The most memory that the lanes' tables of derivatives may take together.
 const MAX_LANE_BYTES: usize = 1 << 30;
-/// The share of its tables that a lane must be worth, in node values. Clearing and adding up takes no longer then.
+/// The least work of a lane, in node values, as a share of its tables' size, so that clearing and adding up the
+/// tables takes no longer than the work.
 const TABLES_FOR_WORK: usize = 4;
 
 impl<T: Precision> Engine<T> {
-    /// How many bindings a level outside all others has in this batch.
+    /// How many bindings an outermost level has in this batch.
     fn bindings(&self, program: usize, level: usize) -> u64 {
         let length = |c: &LevelComponent| {
             let offsets = &self.ground.active.components[c.component].offsets;
@@ -78,7 +79,7 @@ impl<T: Precision> Engine<T> {
         level.components.iter().map(length).product()
     }
 
-    /// The same for the bindings that the lanes share of a part, with all rows of all tables.
+    /// The same for the bindings of a part that the lanes divide, with all rows of all tables.
     pub(super) fn all_bindings(&self, part: &Part) -> u64 {
         let exec = &self.ground.plan.programs[part.program];
         let level = match (part.fused, &exec.nodes[part.root.node].kind) {
@@ -116,7 +117,7 @@ impl<T: Precision> Engine<T> {
         }
         let clauses = self.parts.iter().filter(|p| p.fused.is_some()).count();
         let numbers = self.ground.tables.numbers();
-        // Each clause has derivatives of its own by all of them.
+        // Each clause has its own derivatives by all of them.
         let bytes = clauses
             .saturating_mul(numbers)
             .saturating_mul(std::mem::size_of::<T>());
@@ -128,8 +129,8 @@ impl<T: Precision> Engine<T> {
         }
     }
 
-    /// Looks which small clauses have exponentials that forbid to evaluate them in one pass, by the literals of this
-    /// step and nothing else, so that a resumed training does the same; tells if there is a change.
+    /// Finds the small clauses whose exponentials rule out an evaluation in one pass. This depends only on the
+    /// literals of this step, so a resumed training does the same. Returns whether anything changed.
     pub(super) fn look_at_exponentials(&mut self) -> bool {
         let pool = self.pool.clone();
         let threads = Threads(pool.as_deref());
@@ -181,7 +182,7 @@ impl<T: Precision> Engine<T> {
         (wanted && clause.is_possible(&self.settings[part.program])).then_some(fused)
     }
 
-    /// How many bindings the lanes can share of a part, and how much work each is.
+    /// How many bindings of a part the lanes can divide, and how much work each is.
     pub(super) fn size_and_cost(&self, part: &Part) -> (u64, u64) {
         let exec = &self.ground.plan.programs[part.program];
         if let Some(fused) = part.fused {
@@ -196,7 +197,8 @@ impl<T: Precision> Engine<T> {
         }
     }
 
-    /// The most work that the lanes could share in a step of the strata, and how many numbers a lane has for these.
+    /// The most work that the lanes could divide in a step of the strata, and how many numbers a lane has for the
+    /// strata.
     fn largest_stratum(&self) -> (u64, usize) {
         let strata = &self.ground.plan.strata;
         let work = |step: &Step| {
@@ -226,7 +228,7 @@ impl<T: Precision> Engine<T> {
         let numbers: usize = self.numbers.iter().map(Vec::len).sum();
         self.work = works.saturating_add(numbers as u64);
         let tables = self.ground.tables.values.len();
-        // Each lane has its own; of the parts that two lanes share, both have the sums.
+        // Each lane has its own; if two lanes share a part, both have its sums.
         let (of_strata, in_strata) = self.largest_stratum();
         let in_each = tables
             + in_strata
@@ -238,11 +240,12 @@ impl<T: Precision> Engine<T> {
         let most = MAX_LANE_BYTES / std::mem::size_of::<T>();
         let affordable = most.saturating_sub(clauses * tables) / in_each.max(1);
         let affordable = affordable.max(1) as u64;
-        // Small clauses are so quick that clearing and adding up a lane's tables for them can take as long.
+        // Small clauses are so quick that clearing and adding up a lane's tables can take as long as they
+        // do.
         let worth = LANE_WORK.max((tables / TABLES_FOR_WORK) as u64);
         let lanes = (works / worth).max(of_strata / LANE_WORK_OF_STRATA);
         let lanes = lanes.clamp(1, MAX_LANES.min(affordable));
-        // Of three equal lanes two cores would take as long as of four.
+        // On two cores, three equal lanes would take as long as four.
         let lanes = 1 << lanes.ilog2();
         let share = works.div_ceil(lanes);
         self.lanes.resize_with(lanes as usize, LaneWork::default);
@@ -285,7 +288,7 @@ pub(super) fn each_lane<T: Real>(
 ) {
     match pool {
         _ if lanes.len() <= 1 => lanes.iter_mut().for_each(|lane| run(0, lane)),
-        // Another thread would only be waited for.
+        // Another thread would only mean waiting for it.
         Some(pool) if pool.current_num_threads() == 1 => {
             (lanes.iter_mut().enumerate()).for_each(|(i, lane)| run(i, lane));
         }

@@ -11,7 +11,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::parameters::Parameters;
 use crate::plan::physical::Physical;
 
-/// What lanes look at between blocks.
+/// The flag that lanes check between blocks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stop {
     flag: Arc<AtomicBool>,
@@ -23,7 +23,7 @@ impl Stop {
         self.flag.load(Ordering::Relaxed) || self.deadline.is_some_and(|d| Instant::now() >= d)
     }
 
-    /// The same, which is also set from a time on.
+    /// The same flag, which also counts as set after a deadline.
     pub fn until(&self, deadline: Instant) -> Stop {
         Stop {
             deadline: Some(deadline),
@@ -32,11 +32,12 @@ impl Stop {
     }
 }
 
-/// The work that is measured at once, in node values: long enough for a clock, short enough to stop in time.
+/// The work that is measured at a time, in node values: long enough for the clock, short enough to stop in
+/// time.
 const PIECE: u64 = 1 << 17;
 
 impl<T: Precision> Engine<T> {
-    /// Evaluations end soon after this flag is set, with an error of the code [`Code::Interrupted`]: lanes look at it
+    /// Evaluations end soon after this flag is set, with an error of the code [`Code::Interrupted`]: lanes check it
     /// between blocks.
     ///
     /// ```
@@ -66,20 +67,20 @@ impl<T: Precision> Engine<T> {
         }
     }
 
-    /// How much there is to do in the current batch: numbers to read, and values of formulas to compute, each of which takes some
+    /// The amount of work in the current batch: numbers to read and values of formulas to compute. Each takes a few
     /// nanoseconds.
     pub fn work(&self) -> u64 {
         self.work
     }
 
-    /// How much the definitions that the current batch asks for have to compute, counted as [`Engine::work`] counts: the tuples
-    /// of every depth, times what one takes.
+    /// The work of the definitions that the current batch uses, in the units of [`Engine::work`]: the tuples of every
+    /// depth, times the work of one.
     pub fn work_of_definitions(&mut self) -> u64 {
         self.work_of_strata()
     }
 
-    /// How many groundings the current batch has, about: those of the plan, by how much of the outermost quantifiers'
-    /// bindings is in the batch.
+    /// About how many groundings the current batch has: those of the plan, times the share of the outermost
+    /// quantifiers' bindings that is in the batch.
     pub fn groundings(&self) -> u128 {
         let mut bindings = vec![(0_u128, 0_u128); self.ground.plan.axioms.len()];
         for part in &self.parts {
@@ -89,7 +90,7 @@ impl<T: Precision> Engine<T> {
         }
         let mut total: u128 = 0;
         for (axiom, (now, all)) in self.ground.plan.axioms.iter().zip(bindings) {
-            // In this order, since groundings may be as many as there are numbers.
+            // In this order, since the number of groundings may be as large as the type allows.
             let share = (axiom.groundings / all.max(1)).saturating_mul(now);
             let rest = (axiom.groundings % all.max(1)).saturating_mul(now) / all.max(1);
             total = total.saturating_add(share.saturating_add(rest));
@@ -98,8 +99,8 @@ impl<T: Precision> Engine<T> {
     }
 
     /// About how long [`Engine::evaluate_with_gradients`] takes with the numbers, the batch and the threads as they
-    /// are, in seconds: blocks are measured until the budget is spent, those of the largest axioms first, and the rest is
-    /// reckoned from them. Numbers that are not there yet may be anything finite, such as zeros.
+    /// are, in seconds: blocks are measured until the budget is spent, those of the largest axioms first, and the rest
+    /// is extrapolated. Numbers that are not known yet may be anything finite, such as zeros.
     pub fn estimate_seconds(&mut self, parameters: &Parameters, budget: Duration) -> f64 {
         T::estimate_seconds(self, parameters, budget, true)
     }
@@ -115,7 +116,7 @@ impl<T: Precision> Engine<T> {
         budget: Duration,
         back: bool,
     ) -> f64 {
-        // Circuits have been compiled, and say how long they take.
+        // Circuits have been compiled, so their cost is known.
         if let Some(events) = &self.events {
             return events.seconds() * if back { 3.0 } else { 1.0 };
         }
@@ -171,7 +172,8 @@ impl<T: Precision> Engine<T> {
             // Outside all quantifiers there are no blocks to count, and nothing stops.
             let partly = reached.filter(|&values| values > 0 || size > 1);
             if partly.is_some_and(|values| values < work(end - done, cost) / 2) {
-                // Not even this was done in time. Backward goes through it again, and has as much to do.
+                // Not even this was finished in time. The backward pass visits it again, which is as
+                // much work.
                 let values = reached.unwrap_or(0) + u128::from(done) * u128::from(cost);
                 let times = if back { 3.0 } else { 1.0 };
                 return times * spent * (work(size, cost) as f64 / values.max(1) as f64);
@@ -185,7 +187,8 @@ impl<T: Precision> Engine<T> {
         spent * (size.max(1) as f64 / done as f64).max(1.0)
     }
 
-    /// Runs some bindings of a part, forward and perhaps back; if it ran into the deadline, how many node values it got.
+    /// Runs some bindings of a part, forward and optionally backward. If it ran into the deadline, returns how many
+    /// node values it has computed.
     fn run_piece(
         &mut self,
         at: usize,
@@ -219,7 +222,7 @@ fn work(size: u64, cost: u64) -> u128 {
     u128::from(size.max(1)) * u128::from(cost.max(1))
 }
 
-/// How many node values a lane's blocks have had, as a plan counts them.
+/// How many node values a lane's blocks have had, counted as in the plan.
 fn values<T>(exec: &Physical, lane: &Lane<T>) -> u128 {
     let levels = exec.levels.iter().zip(&lane.filled);
     levels

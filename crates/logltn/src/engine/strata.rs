@@ -1,6 +1,6 @@
-//! Strata in the engine: computed before the axioms, in their order, and gone back through after them. The value of a
-//! stratum for its tuples is in the table of its literals, once for each layer and for each group of axioms that have the
-//! same parameters.
+//! Strata in the engine: computed in order before the axioms, with their backward pass after that of the axioms. The
+//! values of a stratum for its tuples are in the table of its literals, once for each layer and for each group of
+//! axioms that have the same parameters.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -15,11 +15,11 @@ use crate::plan::program::NodeKind;
 use crate::plan::strata::Step;
 use crate::vector::Real;
 
-/// Where a formula is, as far as strata are concerned.
+/// Where a formula is with respect to strata.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layer {
     group: usize,
-    /// The circle of strata that it is in, and the layer of that which it asks.
+    /// The cycle of strata that it is in, and the layer of that cycle that it reads.
     circle: usize,
     layer: usize,
 }
@@ -48,11 +48,11 @@ impl Layer {
         self.group
     }
 
-    /// Where the tuples begin that it asks a stratum about.
+    /// Where the tuples begin that it reads of a stratum.
     pub fn start(&self, plan: &Plan, stratum: usize) -> usize {
         let stratum = &plan.strata.strata[stratum];
         let layer = match stratum.circle == self.circle {
-            // Beyond the last one nobody asks in earnest.
+            // No value beyond the last layer matters.
             true => self.layer.min(stratum.layers - 1),
             false => 0,
         };
@@ -94,7 +94,7 @@ impl<T: Real> Engine<T> {
 }
 
 impl<T: Precision> Engine<T> {
-    /// Finds which axioms have the same parameters, as far as they ask strata, and makes room for what these say.
+    /// Groups the axioms that use strata by their parameters, and makes room for the strata's values.
     pub(super) fn group_axioms(&mut self) {
         let plan = &self.ground.plan;
         self.ground.groups.clear();
@@ -160,7 +160,7 @@ impl<T: Precision> Engine<T> {
         }
     }
 
-    /// What all strata say of their tuples.
+    /// Computes all strata for their tuples.
     pub(super) fn forward_strata(&mut self) {
         if self.ground.plan.strata.steps.is_empty() {
             return;
@@ -188,13 +188,13 @@ impl<T: Precision> Engine<T> {
         table[start..start + piece.len()].fill(T::from_f64(value));
     }
 
-    /// How many tuples of a piece are asked for.
+    /// How many tuples of a piece are needed.
     fn asked_for(&self, piece: Piece) -> u64 {
         let runs = self.asked.runs(piece.at).iter();
         runs.map(|run| run.len() as u64).sum()
     }
 
-    /// How much a piece has to compute, in values of nodes.
+    /// The work of a piece, in node values.
     fn work_of(&self, piece: Piece) -> u64 {
         let program = &self.ground.plan.strata.strata[piece.step.stratum].programs;
         let cost = program[usize::from(piece.negated)].as_ref();
@@ -207,7 +207,7 @@ impl<T: Precision> Engine<T> {
         (self.work_of(piece) / LANE_WORK).clamp(1, self.lanes.len() as u64) as usize
     }
 
-    /// How much all strata have to compute in the current batch, in values of nodes.
+    /// The work of all strata in the current batch, in node values.
     pub(super) fn work_of_strata(&mut self) -> u64 {
         let mut all = 0_u64;
         self.each_piece(false, |this, piece| {
@@ -216,8 +216,8 @@ impl<T: Precision> Engine<T> {
         all
     }
 
-    /// How long strata take, forward and perhaps back, in seconds: their first pieces are computed until the budget is
-    /// spent, and the rest is reckoned from them.
+    /// How long strata take, forward and optionally backward, in seconds: their first pieces are computed until the
+    /// budget is spent, and the rest is extrapolated.
     pub(super) fn estimate_strata(&mut self, budget: Duration, back: bool) -> f64 {
         let stop = self.stop.clone();
         self.stop = stop.until(Instant::now() + budget);
@@ -242,7 +242,7 @@ impl<T: Precision> Engine<T> {
                     this.lanes.iter_mut().for_each(|lane| lane.tuples.clear());
                     this.forward_piece(piece);
                     let tuples: usize = this.lanes.iter().map(|lane| lane.tuples.len()).sum();
-                    // Products of matrices are computed as a whole.
+                    // Products of matrices are computed whole.
                     let whole = tuples == 0 || !this.stop.is_set();
                     match whole {
                         true => 1.0,
@@ -254,7 +254,7 @@ impl<T: Precision> Engine<T> {
             done += computed * work;
         });
         self.stop = stop;
-        // Backward goes through each piece again, and has as much to do.
+        // The backward pass visits each piece again, which is as much work.
         let times = if back { 3.0 } else { 1.0 };
         match done > 0.0 {
             true => times * spent * (all / done),
@@ -312,7 +312,7 @@ impl<T: Precision> Engine<T> {
         }
     }
 
-    /// Hands the derivatives by what strata say on to the literals under them.
+    /// Passes the derivatives by the strata's values on to the literals under them.
     pub(super) fn backward_strata(&mut self) {
         if self.ground.plan.strata.steps.is_empty() {
             return;
@@ -331,7 +331,7 @@ impl<T: Precision> Engine<T> {
         let Some((first, rest)) = self.lanes.split_first_mut() else {
             return;
         };
-        // All that ask have added theirs, each in its lane.
+        // All users have added their derivatives, each in its lane.
         let mut sum = std::mem::take(&mut first.tuples);
         sum.clear();
         let own =
@@ -353,7 +353,7 @@ impl<T: Precision> Engine<T> {
         }
         let contraction = self.ground.plan.strata.strata[stratum].contraction;
         if !sum.iter().any(|by| *by != T::ZERO) {
-            // Nothing asks.
+            // Nothing uses it.
         } else if let Some(contraction) = contraction {
             self.backward_contraction(piece, contraction, &sum);
         } else {
@@ -397,7 +397,7 @@ impl<T: Precision> Engine<T> {
     }
 }
 
-/// The tuples that a lane takes of the runs of a piece.
+/// The tuples of a piece's runs that a lane computes.
 fn share(runs: &[Range<u32>], lane: usize, shares: usize) -> impl Iterator<Item = Range<u32>> {
     let all: usize = runs.iter().map(ExactSizeIterator::len).sum();
     let each = all.div_ceil(shares.max(1)) as u32;

@@ -1,11 +1,11 @@
-//! Many processes: what each has seen of its own rows, put together.
+//! Many processes: merges the states that each has of its own rows.
 //!
-//! Every process sends the states of its root quantifiers, a few numbers each, and gets those of all. From the same numbers all
-//! make the same truths, to the last bit. Of what is not sharded every process has the value; should they differ, as with
-//! dropout, their mean is meant.
+//! Every process sends the states of its root quantifiers, a few numbers each, and gets those of all. From the same
+//! numbers all compute the same truths, to the last bit. Every process has the values of parts that are not sharded; if
+//! these differ, as with dropout, their mean is taken.
 //!
-//! Derivatives by sharded parts are multiplied by the number of processes: whoever averages gradients over processes, as
-//! `DistributedDataParallel` does, then has those of one process with all rows.
+//! Derivatives by sharded parts are multiplied by the number of processes: averaging gradients over processes, as
+//! `DistributedDataParallel` does, then gives those of one process with all rows.
 
 use super::merge::{root_is_forall, take_in, value};
 use super::run::{Partial, Shared};
@@ -20,18 +20,18 @@ pub type Exchange<'a> = dyn FnMut(&[f64]) -> Result<(usize, Vec<f64>), Diagnosti
 /// How many numbers are sent of each part: a state or a value, and how often an `exists` inside had nothing to choose from.
 pub const NUMBERS_PER_PART: usize = 5;
 
-/// What became of a part.
+/// The result of a part.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Joint {
     /// Of all processes.
     pub value: f64,
-    /// What derivatives by it are multiplied with.
+    /// The factor of the derivatives by it.
     pub factor: f64,
-    /// Whether derivatives by an extreme go to this process.
+    /// Whether the derivative by an extreme goes to this process.
     pub mine: bool,
 }
 
-/// Sends what the lanes of this process found, and takes over what all processes did.
+/// Sends the results of this process's lanes, and takes over those of all processes.
 pub(super) fn join<T: Real>(
     shared: &Shared<T>,
     parts: &[Part],

@@ -1,4 +1,4 @@
-//! A lane's sums of derivatives: a table as long as that of all literals, of which a lane touches a part.
+//! A lane's sums of derivatives: a table as long as that of all literals, of which a lane touches only a part.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ pub(super) struct Touched<T> {
 }
 
 impl<T: Real> Touched<T> {
-    /// Nothing but zeros, this many.
+    /// A table of zeros of this length.
     pub fn clear(&mut self, length: usize) {
         for range in std::mem::take(&mut self.region).within(0..self.values.len()) {
             self.values[range].fill(T::ZERO);
@@ -27,7 +27,7 @@ impl<T: Real> Touched<T> {
         }
     }
 
-    /// Where they may differ from 0.
+    /// The part that may differ from 0.
     pub fn region(&self) -> Region {
         self.region
     }
@@ -154,7 +154,7 @@ impl<T: Real> Task for AddSpaced<'_, T> {
             let by = &self.by[from..end];
             match stride {
                 0 => {
-                    // Sixteen sums, whatever the instructions.
+                    // Always sixteen sums, whatever the instruction set.
                     let mut sums = [T::ZERO; 16];
                     let (blocks, tail) = by.as_chunks::<16>();
                     for block in blocks {
@@ -187,7 +187,7 @@ impl<T: Real> Task for AddSpaced<'_, T> {
     }
 }
 
-/// Reads evenly spaced places of a table, and adds them to what is there if `add`.
+/// Reads evenly spaced places of a table; with `add`, adds them to the output.
 pub(super) struct ReadSpaced<'a, T> {
     pub table: &'a [T],
     pub spaced: Spaced<'a>,

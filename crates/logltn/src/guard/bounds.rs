@@ -1,4 +1,4 @@
-//! How large a number of a guard can get, and so whether its arithmetic can fail.
+//! How large the numbers of a guard can get, and so whether its arithmetic can fail.
 //!
 //! Where it cannot, conditions may be tested in any order. Where it can, the order of the text counts.
 
@@ -24,7 +24,7 @@ impl Bounds {
     }
 }
 
-/// No distance of finite features of sensible size is above this.
+/// No distance between finite features of sensible size is above this.
 const LARGE: f64 = 1e200;
 
 impl Scope<'_> {
@@ -57,7 +57,8 @@ impl Scope<'_> {
                 SortKind::Range(low, high) => Bounds::Int(low, high),
                 _ => Bounds::Int(0, self.data.size(sort) as i64),
             },
-            // Of which column? Any of that type in the theory's tables bounds it well enough.
+            // The column is not known; the bounds over all columns of that type in the theory's tables are good
+            // enough.
             ColumnSort::Int => self.indexes.column_bounds(self.data).0,
             ColumnSort::Real => self.indexes.column_bounds(self.data).1,
         }
@@ -160,7 +161,7 @@ pub(super) fn of_columns(data: &Data) -> (Bounds, Bounds) {
     (Bounds::Int(ints.0, ints.1), Bounds::Real(reals.0, reals.1))
 }
 
-/// The bounds of what a function that is given by data says.
+/// The bounds of the values of a function given by data.
 pub(super) fn of_function(data: &Data, function: FunctionId) -> Bounds {
     match data.function(function).map(AsRef::as_ref) {
         Some(FunctionData::Reals(values)) => {
@@ -185,7 +186,7 @@ pub(super) fn of_function(data: &Data, function: FunctionId) -> Bounds {
 }
 
 fn real(a: f64, b: f64) -> Option<Bounds> {
-    // Some room below infinity, since bounds are rounded themselves.
+    // Some margin below infinity, since the bounds are rounded, too.
     (a.abs() < 1e300 && b.abs() < 1e300).then_some(Bounds::Real(a, b))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::memory;
 
-/// Collects combinations, in no more memory than about twice what the different ones take.
+/// Collects combinations in about twice the memory of the distinct ones.
 pub(super) struct Distinct {
     arity: usize,
     cells: Vec<u32>,
@@ -10,7 +10,7 @@ pub(super) struct Distinct {
     until: usize,
 }
 
-/// Fewer numbers than this are not counted.
+/// With fewer numbers than this, memory is not checked.
 const SMALL: usize = 1 << 12;
 
 impl Distinct {

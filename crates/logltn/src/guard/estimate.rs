@@ -1,5 +1,5 @@
-//! About how much a guard has to list, before it is listed: from random walks down the steps, each of which counts for as
-//! many as it had choices (Knuth 1975, *Estimating the efficiency of backtrack programs*).
+//! Estimates how much a guard lists before listing it, by random walks down the steps; each walk counts as often as it
+//! had choices (Knuth 1975, *Estimating the efficiency of backtrack programs*).
 
 use std::time::{Duration, Instant};
 
@@ -9,14 +9,14 @@ use crate::diagnostic::{Code, Diagnostic, early};
 use crate::source::Span;
 use crate::theory::{Guard, Theory};
 
-/// What there is at least, with three standard errors to spare.
+/// Lower estimates, three standard errors below the means.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Estimate {
     /// Bindings that pass.
     pub kept: f64,
     /// Combinations that are tried.
     tried: f64,
-    /// The same on average, if an `exists` that was given up goes on to its end.
+    /// The mean number of tried combinations, if every `exists` that was given up had been searched to its end.
     up_to: f64,
 }
 
@@ -29,15 +29,15 @@ const ENOUGH: u64 = 1 << 21;
 const WORTH_AN_ESTIMATE: u128 = 1 << 24;
 /// How many combinations are tried at most to list a guard: some hours.
 const MOST_TRIED: f64 = 1e11;
-/// What trying one of them takes, about, in seconds.
+/// About how many seconds it takes to try one of them.
 const SECONDS_TO_TRY: f64 = 5e-8;
 const MINUTE: f64 = 60.0;
 
-/// What to do about too many.
+/// What to do about too many combinations.
 const TIE: &str =
     "tie the variables to each other by equations, tables or distances of two, or bind fewer";
 
-/// Warns of what takes a minute or more.
+/// Warns of lists that take a minute or more.
 pub(crate) fn say_if_slow(
     seconds: f64,
     what: impl FnOnce() -> String,
@@ -57,7 +57,7 @@ pub(crate) fn say_if_slow(
 }
 
 impl Estimate {
-    /// Refuses what would take too long, and warns of what is slow.
+    /// Refuses lists that would take too long, and warns of slow ones.
     pub fn check(&self, theory: &Theory, span: Span) -> Result<(), Diagnostic> {
         if self.tried > MOST_TRIED {
             return Err(Diagnostic::error(
@@ -84,7 +84,7 @@ impl Estimate {
 }
 
 impl Scope<'_> {
-    /// Whether what some conditions keep of this many combinations is worth an estimate before it is listed.
+    /// Whether listing what some conditions keep of this many combinations deserves an estimate first.
     pub fn is_worth_an_estimate(&self, combinations: u128, conditions: &[&Guard]) -> bool {
         let tries = conditions.iter().map(|guard| self.tries(guard));
         let tries = tries.fold(0, u128::saturating_add).max(1);
@@ -93,7 +93,7 @@ impl Scope<'_> {
 }
 
 impl Join<'_> {
-    /// About how much there is to list under what is bound outside. `None` where something fails: listing will say what.
+    /// About how much there is to list under the outer bindings. `None` if something fails: listing will report it.
     pub fn estimate(&self, env: &mut Vec<Cell>) -> Option<Estimate> {
         let [mut kept, mut tried, mut up_to] = [const { Mean::new() }; 3];
         let end = Instant::now() + PATIENCE;
@@ -107,13 +107,14 @@ impl Join<'_> {
                 repeats: false,
             };
             let arrived = self.walk_down(env, &mut chosen).ok()?;
-            // The same binding may be found by many walks through an `exists`, so these say nothing of how many there are.
+            // Many walks through an `exists` may find the same binding, so they do not tell how many bindings there
+            // are.
             let counts = arrived && !chosen.repeats;
             kept.add(if counts { chosen.weight } else { 0.0 });
             tried.add(chosen.visited);
             up_to.add(chosen.visited + chosen.given_up);
             random = chosen.random;
-            // A walk that was given up took long, and the next would, too.
+            // A walk that was given up took long, and so would the next.
             let least = if chosen.given_up > 0.0 { 4 } else { 8 };
             if walk > least && Instant::now() > end {
                 break;
@@ -126,7 +127,7 @@ impl Join<'_> {
         })
     }
 
-    /// Takes one choice at each step; whether it comes to the end.
+    /// Makes one choice at each step. Returns whether it reaches the end.
     fn walk_down(&self, env: &mut Vec<Cell>, walk: &mut Chosen) -> Result<bool, GuardError> {
         let scope = &self.scope;
         for step in &self.steps {
@@ -150,7 +151,7 @@ impl Join<'_> {
                     let tried = (scope.indexes.tried.get() - before) as f64;
                     walk.visited += walk.weight * tried;
                     match holds {
-                        // Given up: as a rule there is none, and all are tried.
+                        // Given up: usually there is none, and all are tried.
                         Err(GuardError::Stopped) if !scope.data.is_stopped() => {
                             let rest = scope.tries(guard) as f64 - tried;
                             walk.given_up += walk.weight * rest.max(1.0);
@@ -178,12 +179,12 @@ impl Join<'_> {
 /// A walk so far.
 struct Chosen {
     random: u64,
-    /// For how many bindings the one that it is at stands.
+    /// How many bindings the current one represents.
     weight: f64,
     visited: f64,
-    /// What was not tried any more.
+    /// The combinations that were not tried.
     given_up: f64,
-    /// Whether another walk may end at the same binding by another way.
+    /// Whether another walk may reach the same binding.
     repeats: bool,
 }
 
@@ -201,7 +202,7 @@ impl Chosen {
     }
 }
 
-/// A running mean and how far it may be off.
+/// A running mean and its error.
 struct Mean {
     count: f64,
     mean: f64,

@@ -12,7 +12,7 @@ use crate::number::{ArithmeticError, Number};
 use crate::source::Span;
 use crate::theory::*;
 
-/// What a variable is bound to.
+/// The value of a variable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Cell {
     /// An individual, by its index in its sort.
@@ -33,7 +33,7 @@ impl Cell {
         }
     }
 
-    /// The individual; numbers, which the resolver lets in no place for one, count as the first.
+    /// The individual. The resolver allows no numbers in its place; they count as the first individual.
     pub fn individual(self) -> u32 {
         match self {
             Cell::Individual(index) => index,
@@ -46,9 +46,9 @@ impl Cell {
 #[derive(Clone, Debug)]
 pub(crate) enum GuardError {
     Arithmetic(Failed),
-    /// What an `exists` leaves does not fit into memory.
+    /// The combinations that an `exists` keeps do not fit into memory.
     NoRoom(Span),
-    /// It was asked to.
+    /// It was asked to stop.
     Stopped,
 }
 
@@ -58,11 +58,11 @@ pub(crate) struct Failed {
     error: ArithmeticError,
     span: Span,
     binding: Vec<(VarId, Cell)>,
-    /// The expression, which may have individuals where the text has the variables of `for`, `all` or `any`.
+    /// The expression, which may have individuals in place of the variables of `for`, `all` or `any`.
     text: String,
 }
 
-/// Everything a guard can look at but the binding.
+/// Everything a guard can read apart from the binding.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'a> {
     pub data: &'a Data,
@@ -94,8 +94,8 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Whether the binding passes. `and` and `or` look at their members from the left and stop as soon
-    /// as the answer is known, so `n != 0 and 1/n < x` never divides by zero.
+    /// Whether the binding passes. `and` and `or` evaluate their members from the left and stop as soon as the result
+    /// is known, so `n != 0 and 1/n < x` never divides by zero.
     pub fn holds(&self, guard: &Guard, env: &mut Vec<Cell>) -> Result<bool, GuardError> {
         match &guard.kind {
             GuardKind::Compare(op, a, b) => {
@@ -205,7 +205,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Which value of a function that is given by data is meant. The planner has checked that there is one for all
+    /// The index of the value of a function given by data. The planner has checked that there is one for all
     /// individuals that its arguments can be.
     pub fn function_row(&self, function: FunctionId, arguments: &[Term], env: &[Cell]) -> usize {
         let sorts = self.theory()[function].arguments.iter();
@@ -388,7 +388,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// As a message that points at the place and, where arithmetic failed, shows the binding.
+    /// As a message that points at the place and, if arithmetic failed, shows the binding.
     pub fn diagnose(&self, error: &GuardError) -> Diagnostic {
         let error = match error {
             GuardError::Arithmetic(error) => error,

@@ -1,5 +1,5 @@
-//! Listing the bindings that pass a guard, the way a database would: loops over the smallest choices,
-//! equations solved for their last variable, tables entered by what is known already.
+//! Listing the bindings that pass a guard, the way a database would: loops over the smallest choices, equations
+//! solved for their last variable, tables entered by the values that are known.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -32,12 +32,12 @@ pub(super) enum Step<'a> {
         id: VarId,
         size: u32,
         within: Vec<(Linear, Vec<bool>)>,
-        /// Whether some condition is still to be asked about it: if not, none is tried in vain.
+        /// Whether some condition on it is still to be tested; if not, no value is tried in vain.
         asked: bool,
     },
     /// Every row of a table.
     LoopRows(TableId, &'a [VarId], u32),
-    /// The rows of a table whose cells in some columns are known, in one way or another.
+    /// The rows of a table for which the cells of some columns are known in one of several ways.
     FindRows {
         table: TableId,
         variables: &'a [VarId],
@@ -47,31 +47,31 @@ pub(super) enum Step<'a> {
     Assign(VarId, &'a Term),
     /// The one integer that satisfies an equation.
     Solve(VarId, Linear),
-    /// The integer that something known is.
+    /// The integer value of a known term.
     Compute(VarId, &'a Value),
-    /// The rows of a table of which the guard demands membership.
+    /// The rows of a table in which the guard requires membership.
     Member {
         table: TableId,
         index: Arc<RowsByKey>,
         key: Vec<(Known<'a>, ColumnSort)>,
         binds: Vec<(usize, VarId)>,
     },
-    /// What an `exists` of the guard leaves possible for some variables, each combination once: a semi-join.
+    /// The combinations of some variables that an `exists` of the guard allows, each once: a semi-join.
     Exists {
         binds: Vec<VarId>,
         join: Join<'a>,
         span: Span,
     },
-    /// What the alternatives of an `or` leave possible, each combination once: a union. A combination belongs to the first
-    /// alternative that holds of it.
+    /// The combinations that the alternatives of an `or` allow, each once: a union. A combination belongs to the first
+    /// alternative that holds for it.
     Either(Vec<(&'a Guard, Join<'a>)>),
-    /// The individuals of which an expression says the same as a known one; a check of the condition itself follows.
+    /// The individuals for which an expression has a known value; the condition itself is tested afterwards.
     LookUp {
         id: VarId,
         index: Rc<ByValue>,
         key: Known<'a>,
     },
-    /// The points that can be within a distance of a known one; a check of the condition itself follows.
+    /// The points that can be within a distance of a known one; the condition itself is tested afterwards.
     Near {
         id: VarId,
         index: Rc<NearPoints>,
@@ -80,7 +80,7 @@ pub(super) enum Step<'a> {
         among: bool,
         distance: &'a Value,
     },
-    /// Goes on only if the condition holds.
+    /// Continues only if the condition holds.
     Check(&'a Guard),
 }
 
@@ -97,7 +97,7 @@ impl Step<'_> {
     }
 }
 
-/// What a step has to choose from.
+/// The choices of a step.
 pub(super) enum Choices<'s> {
     /// A variable is this individual, or there is none.
     One(VarId, Option<u32>),
@@ -105,7 +105,7 @@ pub(super) enum Choices<'s> {
     Individuals(VarId, Listed<'s>),
     /// Variables are the cells of any of these rows.
     Rows(TableId, &'s [VarId], Listed<'s>),
-    /// The same for some of its columns.
+    /// The same for some of the table's columns.
     Cells(TableId, &'s [(usize, VarId)], &'s [u32]),
 }
 
@@ -174,13 +174,13 @@ impl Choices<'_> {
     }
 }
 
-/// Rows of a table by what is known of some cells.
+/// Rows of a table by some known cells.
 pub(super) struct LookUpRows<'a> {
     index: Arc<RowsByKey>,
     key: Vec<(Known<'a>, ColumnSort)>,
 }
 
-/// Something that is known when a table is entered.
+/// A value that is known when a table is entered.
 #[derive(Clone, Copy)]
 pub(super) enum Known<'a> {
     Value(&'a Value),
@@ -235,7 +235,7 @@ impl<'a> Join<'a> {
         Join::patiently(scope, variables, conditions, &Patience::default())
     }
 
-    /// The same as a part of something larger, for which there is so much patience left.
+    /// The same as part of a larger guard, with this much planning effort left.
     pub(super) fn patiently(
         scope: Scope<'a>,
         variables: &[VarId],
@@ -261,7 +261,8 @@ impl<'a> Join<'a> {
         }
     }
 
-    /// What an `exists` leaves possible for `unknown` variables from around it, with what it binds itself.
+    /// The combinations that an `exists` allows for the `unknown` variables around it, together with its own
+    /// variables.
     pub(super) fn inside_out(
         scope: Scope<'a>,
         unknown: &[VarId],
@@ -281,7 +282,7 @@ impl<'a> Join<'a> {
         }
     }
 
-    /// The rows of a table that can satisfy the conditions, by what is known of their cells.
+    /// The rows of a table that can satisfy the conditions, found by their known cells.
     fn rows(
         scope: Scope<'a>,
         table: TableId,
@@ -326,7 +327,7 @@ impl<'a> Join<'a> {
         }
     }
 
-    /// Lists the bindings. `env` holds what is bound outside; `visit` returns whether to go on.
+    /// Lists the bindings. `env` holds the outer bindings; `visit` returns whether to go on.
     pub fn run(&self, env: &mut Vec<Cell>, visit: &mut Visit) -> Result<(), GuardError> {
         self.step(0, env, 0, visit).map(|_| ())
     }
@@ -411,7 +412,7 @@ impl<'a> Join<'a> {
         Ok(true)
     }
 
-    /// What a step binds variables to; none if it has other joins, or a condition, to go by.
+    /// The choices of a step; `None` if it consists of other joins or of a condition.
     #[inline(always)]
     pub(super) fn choices<'s>(
         &'s self,
@@ -471,7 +472,7 @@ impl<'a> Join<'a> {
         }))
     }
 
-    /// Whether none of these alternatives holds, so that what is bound was not found by them.
+    /// Whether none of these alternatives holds, so that the binding was not found by them.
     pub(super) fn is_new(
         &self,
         earlier: &[(&Guard, Join)],
@@ -485,7 +486,7 @@ impl<'a> Join<'a> {
         Ok(true)
     }
 
-    /// The rows that are found in any of some ways, each once, in their order.
+    /// The rows that any of several look-ups finds, each once, in order.
     pub(super) fn find_rows<'i>(
         &self,
         ways: &'i [LookUpRows],
@@ -503,7 +504,7 @@ impl<'a> Join<'a> {
         Ok(Cow::Owned(rows))
     }
 
-    /// The individuals of an integer sort that lie within what the linear conditions leave.
+    /// The individuals of an integer sort within the bounds of the linear conditions.
     pub(super) fn possible(
         &self,
         id: VarId,
@@ -548,7 +549,7 @@ impl<'a> Join<'a> {
         Ok(index.get(&codes))
     }
 
-    /// How it goes about it, in a few words, for people; [`with_names`] puts the names of the variables in.
+    /// The steps in a few words, for display; [`with_names`] inserts the names of the variables.
     pub fn describe(&self, variables: &[VarId]) -> String {
         let name = |id: &VarId| mark(variables.iter().position(|v| v == id).unwrap_or(0));
         let table = |id: &TableId| self.scope.theory()[*id].name.as_str();
@@ -612,7 +613,7 @@ pub(crate) fn with_names(description: &str, names: &[&str]) -> String {
     out
 }
 
-/// The column of a row binder that an equation ties to something known, and that something.
+/// The column of a row binder that an equation ties to a known value, and that value.
 fn key_column<'a>(
     variables: &[VarId],
     unknown: &[VarId],
@@ -650,7 +651,7 @@ fn key_column<'a>(
 }
 
 impl Scope<'_> {
-    /// What is known, as 64 bits that are the same for equals.
+    /// The known value, as 64 bits that are equal for equal values.
     pub(super) fn value_code(&self, known: Known, env: &mut Vec<Cell>) -> Result<u64, GuardError> {
         Ok(match known {
             Known::Value(value) => real_code(self.number(value, env)?.to_f64()),
@@ -658,7 +659,7 @@ impl Scope<'_> {
         })
     }
 
-    /// The individuals of a variable's sort by what an expression, which reads no other variable, says of them.
+    /// The individuals of a variable's sort by the value of an expression that reads no other variable.
     pub(super) fn by_value(&self, id: VarId, of: Known) -> Rc<ByValue> {
         let mut name = match of {
             Known::Value(value) => value.clone(),
@@ -692,7 +693,7 @@ impl Scope<'_> {
             let mut env = self.environment();
             for individual in 0..self.size_of(id) {
                 env[id.index()] = Cell::Individual(individual);
-                // The planner looks up only what cannot fail.
+                // The planner uses look-ups only where nothing can fail.
                 if let Ok(code) = self.value_code(of, &mut env) {
                     index.entry(code).or_default().push(individual);
                 }
@@ -735,7 +736,7 @@ impl Scope<'_> {
 }
 
 impl<'a> Scope<'a> {
-    /// What variables are called.
+    /// The names of variables.
     pub fn names(&self, variables: &[VarId]) -> Vec<&'a str> {
         let name = |v: &VarId| self.variables[v.index()].name.as_str();
         variables.iter().map(name).collect()

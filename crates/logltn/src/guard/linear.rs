@@ -1,5 +1,5 @@
-//! Conditions that are linear in integer variables, such as `10*d1 + d2 = n`: they can be solved for
-//! their last variable, and bound the variables that are looped over.
+//! Conditions that are linear in integer variables, such as `10*d1 + d2 = n`: they can be solved for their last
+//! variable, and they bound the variables that are looped over.
 
 use super::bounds::Bounds;
 use super::evaluate::{Cell, Scope};
@@ -124,8 +124,8 @@ impl Linear {
         Some(())
     }
 
-    /// Narrows the range of an unbound variable to what leaves the condition possible, whatever the other unbound ones
-    /// are.
+    /// Narrows the range of an unbound variable to the values for which the condition is possible for some values of
+    /// the other unbound variables.
     pub fn narrow(
         &self,
         scope: &Scope,
@@ -186,7 +186,7 @@ fn at_most(coefficient: i64, limit: i64, range: &mut (i64, i64)) {
 }
 
 impl Scope<'_> {
-    /// The integer that a bound variable stands for.
+    /// The integer value of a bound variable.
     pub(crate) fn integer(&self, id: VarId, env: &[Cell]) -> i64 {
         match env[id.index()] {
             Cell::Int(n) => n,

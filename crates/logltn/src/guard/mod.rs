@@ -1,8 +1,8 @@
 //! Guards at work: evaluating them on a binding, and listing the bindings that pass them.
 //!
-//! [`evaluate`] says whether one binding passes: the meaning of a guard. [`join`] lists all bindings
-//! that pass without trying the whole product, wherever an equation, a table, bounds or a distance allow, or an `exists` or `or` of
-//! these.
+//! [`evaluate`] decides whether one binding passes; it defines the meaning of a guard. [`join`] lists all bindings that
+//! pass without trying the whole product, wherever an equation, a table, bounds or a distance allow, or an `exists` or
+//! `or` of these.
 
 mod bounds;
 mod distinct;
@@ -34,7 +34,7 @@ pub(crate) fn conjuncts(guard: &Guard) -> Vec<&Guard> {
     }
 }
 
-/// The variables that a guard looks at, without those that it binds itself, each once, in order.
+/// The variables that a guard reads, without those that it binds itself, each once, in order.
 pub(crate) fn free_variables(guard: &Guard) -> Vec<VarId> {
     let (mut found, mut bound) = (Vec::new(), Vec::new());
     guard.visit(&mut |part| {
@@ -54,7 +54,7 @@ pub(crate) fn free_variables(guard: &Guard) -> Vec<VarId> {
     found
 }
 
-/// The tables that a guard looks at.
+/// The tables that a guard reads.
 pub(crate) fn tables(guard: &Guard) -> Vec<TableId> {
     let mut found = Vec::new();
     guard.visit(&mut |part| {
@@ -79,8 +79,8 @@ fn value_variables(value: &Value, found: &mut Vec<VarId>) {
 }
 
 impl Theory {
-    /// Whether some guard asks whether a table has a row, or looks for one in it: what is true then depends on all rows, and
-    /// not on those that a quantifier ranges over.
+    /// Whether some guard tests membership in a table, or searches it: the result then depends on all rows, not only on
+    /// those that a quantifier ranges over.
     pub fn guards_look_into(&self, table: TableId) -> bool {
         if self.is_in_product(table) {
             return true;

@@ -1,9 +1,9 @@
 //! All near pairs of a sort's points at once.
 //!
-//! Where an index cannot cut (16 directions without structure), what is near a point is found by a scan of its whole
-//! cluster, and a scan for one point at a time is bound by how fast the cluster's coordinates come from memory. Scanning
-//! for a block of neighbouring points together reads them once for all of these, every pair is looked at once and not
-//! twice, and the blocks are shared among the threads. Nothing is kept but the pairs that are found.
+//! Where an index cannot prune (16 directions without structure), the neighbours of a point are found by a scan of its
+//! whole cluster, and a scan for one point at a time is bound by how fast the cluster's coordinates come from memory.
+//! Scanning for a block of neighbouring points together reads the coordinates once for all of these, visits every pair
+//! once instead of twice, and divides the blocks among the threads. Only the pairs that are found are kept.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -16,14 +16,14 @@ use super::neighbours::{LANES, Neighbours, SearchLimit};
 /// The most candidates that are listed for all points together: 128 MiB. A plan takes far more for each pair that it
 /// keeps, so where there are more, memory is short anyway, and they are found one point after the other.
 const MOST: usize = 1 << 25;
-/// When this many parts of all points have been asked for, the others will be, too.
+/// Once one in this many points has been asked for, the others will probably be, too.
 const PATIENCE: usize = 64;
-/// Blocks that a thread takes at least, since waking another takes longer than a few.
+/// The fewest blocks for a thread, since waking another takes longer than a few blocks.
 const BLOCKS_EACH: usize = 8;
 /// How many directions are added up before looking whether anything is still near.
 const STRIDE: usize = 8;
 
-/// The points of a sort by where they are, which learns to answer for all of them together.
+/// An index of a sort's points that switches to answering for all points at once.
 pub(crate) struct NearPoints {
     index: Neighbours,
     /// The last distance, as bits, and how often it was asked for.
@@ -124,7 +124,7 @@ fn near_pairs(index: &Neighbours, distance: f64, most: usize) -> Option<Vec<Vec<
     let found = AtomicUsize::new(0);
     let of_block = |block: usize| {
         let mut pairs = Vec::new();
-        // A count that only grows: once it is too large, all that follows is thrown away.
+        // A count that only grows: once it is too large, everything that follows is discarded.
         if 2 * found.load(Ordering::Relaxed) <= most {
             search(index, block, limit, &mut pairs);
             found.fetch_add(pairs.len(), Ordering::Relaxed);
@@ -272,8 +272,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(100))]
 
-        /// All at once or one by one, the guard lets the same pairs pass: the worst case for rounding is a limit that
-        /// is the distance of two of the points.
+        /// All at once or one by one, the guard keeps the same pairs. The worst case for rounding is a limit equal to
+        /// the distance of two of the points.
         #[test]
         fn the_same_pairs_as_one_by_one(
             width in prop_oneof![1..4_usize, 14..40_usize],

@@ -1,13 +1,13 @@
 //! Which points can lie within a distance of a given one, without looking at all of them.
 //!
-//! A k-d tree over the principal directions of the features. A projection never makes a distance longer, so what is
-//! too far apart in a few directions is too far apart altogether; and the principal directions are the ones in which
-//! points differ most. Wide features lose little by it: where a tree cannot cut (16 directions without structure),
-//! what is left is a scan in single precision over blocks of [`LANES`] points, which stops at the first few
-//! directions for most of them.
+//! A k-d tree over the principal directions of the features. A projection never makes a distance longer, so points
+//! that are too far apart in a few directions are too far apart in all; and the principal directions are the ones in
+//! which points differ most. This costs little for wide features: where a tree cannot prune (16 directions without
+//! structure), a scan in single precision over blocks of [`LANES`] points remains, which stops at the first few
+//! directions for most points.
 //!
-//! The answer is a list of **candidates**: every point within the distance, and a few more, for all roundings are
-//! allowed for. Whether a candidate passes is for the guard itself to say, so that an index never changes a decision.
+//! The answer is a list of **candidates**: every point within the distance, and a few more, since rounding errors are
+//! allowed for. The guard itself decides whether a candidate passes, so an index never changes a decision.
 
 /// Points that are compared together.
 pub(super) const LANES: usize = 32;
@@ -15,7 +15,7 @@ pub(super) const LANES: usize = 32;
 const MAX_DIRECTIONS: usize = 16;
 /// Points from which the directions are learnt.
 const SAMPLE: usize = 2048;
-/// A few rounds suffice: any directions are correct, and good ones are found soon.
+/// A few rounds suffice: any directions are correct, and good ones are found quickly.
 const ROUNDS: usize = 8;
 /// How many directions are added up before looking whether anything is still near.
 const STRIDE: usize = 4;
@@ -34,7 +34,7 @@ pub struct Neighbours {
     centre: Vec<f64>,
     /// One after the other, `width` numbers each, orthonormal.
     directions: Vec<f64>,
-    /// Makes every point at most as long as 1.
+    /// Scales every point to a length of at most 1.
     scale: f64,
     nodes: Vec<Node>,
     /// By node: the least and the greatest coordinate in each direction.
@@ -105,7 +105,7 @@ impl Neighbours {
         self.directions.len() / self.width
     }
 
-    /// The coordinates of a point, and how long it is.
+    /// The coordinates of a point, and its length.
     fn project(&self, point: &[f64], out: &mut [f32]) -> f64 {
         let centred = |(x, c): (&f64, &f64)| (x - c) * self.scale;
         for (out, direction) in out.iter_mut().zip(self.directions.chunks(self.width)) {
@@ -180,7 +180,7 @@ impl Neighbours {
         found
     }
 
-    /// Above which a squared distance from a point of this length is too far for certain.
+    /// The squared distance above which a point is certainly too far from a point of this length.
     pub(super) fn limit(&self, distance: f64, length: f64) -> SearchLimit {
         if distance < 0.0 {
             return SearchLimit::Nothing;
@@ -195,7 +195,7 @@ impl Neighbours {
         }
     }
 
-    /// How many points there are.
+    /// The number of points.
     pub(super) fn len(&self) -> usize {
         // Only the last block has lanes to spare.
         let spare = self.points.iter().rev().take_while(|p| **p == u32::MAX);
@@ -313,12 +313,12 @@ fn directions(width: usize, features: &[f64], centre: &[f64]) -> Vec<f64> {
                 .collect()
         })
         .collect();
-    // Axes to begin with: where iteration finds nothing (all points equal) they stay.
+    // Start with the axes: where iteration finds nothing (all points equal) they stay.
     let mut basis: Vec<Vec<f64>> = (0..k)
         .map(|i| (0..width).map(|j| f64::from(u8::from(i == j))).collect())
         .collect();
     if width > MAX_DIRECTIONS {
-        // Fewer than there are: begin with points, which lie where the points lie.
+        // With fewer directions than features: start with points, which lie in the span of the points.
         let step = (sample.len() / k).max(1);
         for (direction, row) in basis.iter_mut().zip(sample.iter().step_by(step)) {
             direction.clone_from(row);
@@ -339,7 +339,7 @@ fn directions(width: usize, features: &[f64], centre: &[f64]) -> Vec<f64> {
     basis.concat()
 }
 
-/// Gram and Schmidt, twice, which is enough for the last bits; a direction of which nothing is left becomes an axis.
+/// Gram and Schmidt, twice, which is enough for the last bits; a direction that vanishes is replaced by an axis.
 fn orthonormalise(basis: &mut [Vec<f64>]) {
     let mut axis = 0;
     for i in 0..basis.len() {
@@ -355,7 +355,7 @@ fn orthonormalise(basis: &mut [Vec<f64>]) {
                 }
                 left *= normalise(own);
             }
-            // Of a unit vector less than a millionth part is new: rounding has eaten its direction.
+            // Less than a millionth of a unit vector is new: its direction is lost to rounding.
             if left > 1e-6 {
                 break;
             }
@@ -366,7 +366,7 @@ fn orthonormalise(basis: &mut [Vec<f64>]) {
     }
 }
 
-/// Makes a vector as long as 1, and says how long it was; what is too short for that stays.
+/// Scales a vector to length 1 and returns its former length; a vector that is too short for that stays.
 fn normalise(vector: &mut [f64]) -> f64 {
     let length = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
     if length > 1e-150 {

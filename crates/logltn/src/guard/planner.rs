@@ -13,8 +13,8 @@ use crate::theory::*;
 /// Sorts of more individuals than this are not indexed by the values of functions for them.
 const MOST_LOOKED_UP: u32 = 1 << 22;
 
-/// How many parts of a guard are still planned for their own sake while a whole is; after that what is left is looped over.
-/// Without an end, nests of `or` and `exists` would be planned over and over.
+/// How many parts of a guard are planned separately while planning the whole; after that the rest is looped over.
+/// Without a limit, nests of `or` and `exists` would be planned over and over.
 pub(super) struct Patience(Cell<u32>);
 
 impl Default for Patience {
@@ -50,7 +50,7 @@ impl<'a> Planner<'a> {
         let mut unbound = variables.to_vec();
         let mut steps = Vec::new();
         if conditions.iter().any(|g| scope.may_fail(g)) {
-            // The order of the text decides what is computed at all: try every combination.
+            // Conditions must be evaluated in the order of the text, so try every combination.
             let size = |id: &VarId| scope.size_of(*id);
             steps.extend(unbound.drain(..).map(|id| Step::Loop {
                 id,
@@ -168,7 +168,7 @@ impl<'a> Planner<'a> {
         false
     }
 
-    /// An integer that equals something known which no linear form has, as in `born(x) = y`.
+    /// An integer equal to a known value that has no linear form, as in `born(x) = y`.
     fn compute(&mut self) -> bool {
         for i in 0..self.conditions.len() {
             let GuardKind::Compare(Comparison::Equal, a, b) = &self.conditions[i].kind else {
@@ -180,7 +180,7 @@ impl<'a> Planner<'a> {
             }
             for (unknown, known) in [(a, b), (b, a)] {
                 let is_it = unknown.kind == ValueKind::Number(missing[0]);
-                // Reals know no single integers above that.
+                // Above this, reals do not represent every integer.
                 let exact = matches!(self.scope.variable_bounds(missing[0]), Bounds::Int(a, b)
                     if a.unsigned_abs().max(b.unsigned_abs()) < 1 << 53);
                 if is_it && exact && !Known::Value(known).variables().contains(&missing[0]) {
@@ -194,8 +194,8 @@ impl<'a> Planner<'a> {
         false
     }
 
-    /// Which of the open variables to try all individuals of: what functions are applied to comes before what they lead
-    /// to, as in `edge(f(x), y)`.
+    /// The open variable whose individuals are all tried next: arguments of functions come before variables that depend
+    /// on the functions' values, as in `edge(f(x), y)`.
     fn first_to_loop(&self) -> usize {
         let mut applied = Vec::new();
         for (condition, done) in self.conditions.iter().zip(&self.done) {
@@ -212,7 +212,7 @@ impl<'a> Planner<'a> {
         first.unwrap_or(0)
     }
 
-    /// Membership in a table that binds something, if that beats loops over the sorts.
+    /// Membership in a table that binds a variable, if that beats loops over the sorts.
     fn join_table(&mut self) -> bool {
         let mut best: Option<(f64, usize, Step<'a>)> = None;
         for i in 0..self.conditions.len() {
@@ -271,8 +271,8 @@ impl<'a> Planner<'a> {
         true
     }
 
-    /// An equation of which one side is the values of functions for the unknown individual, the other side known: a
-    /// hash join by that, as in `color(x) = color(y)`.
+    /// An equation with a function's value for the unknown individual on one side and a known value on the other: a
+    /// hash join on that value, as in `color(x) = color(y)`.
     fn look_up(&mut self) -> bool {
         for i in 0..self.conditions.len() {
             let missing = self.missing(i);
@@ -317,7 +317,7 @@ impl<'a> Planner<'a> {
                 continue;
             }
             for (from, to) in [(a, b), (b, a)] {
-                // From where must be known: not the point itself, nor the value of a function for it.
+                // The other point must be known: it must not be the point itself, nor the value of a function for it.
                 let mut depends = false;
                 from.visit(&mut |part| depends |= part.variable() == Some(missing[0]));
                 let wanted = to.kind == TermKind::Variable(missing[0]) && !depends;
@@ -331,7 +331,7 @@ impl<'a> Planner<'a> {
                         among: self.scope.sort_of(from) == sort,
                         distance,
                     });
-                    // The condition stays open: it is checked now that all is bound.
+                    // The condition stays open: it is tested once everything is bound.
                     self.bind(missing[0]);
                     return true;
                 }
@@ -347,8 +347,9 @@ impl<'a> Planner<'a> {
     }
 
     /// An `exists`, or an `or` whose alternatives all lead to the unknown variables by tables, equations or distances:
-    /// what it leaves is listed from inside, instead of asking it about every combination. Best without any loop; else
-    /// with loops over what only this condition speaks of, where an alternative leaves it open.
+    /// the combinations that it allows are listed from inside, instead of testing it on every combination. Preferably
+    /// without any loop; otherwise with loops over the variables that only this condition mentions, where an
+    /// alternative leaves them open.
     fn list_a_part(&mut self, patience: &Patience) -> bool {
         let mut second_best = None;
         for i in 0..self.conditions.len() {
@@ -372,7 +373,7 @@ impl<'a> Planner<'a> {
                     }
                 }
                 GuardKind::Or(members) => {
-                    // What is asked again of later finds comes first where it is cheap.
+                    // Earlier alternatives are tested again on what later ones find, so cheap ones come first.
                     let mut members: Vec<&Guard> = members.iter().collect();
                     members.sort_by_key(|m| has_exists(m));
                     let plan = |m| (m, Join::patiently(self.scope, &binds, &[m], patience));
@@ -403,8 +404,8 @@ impl<'a> Planner<'a> {
         binds.iter().for_each(|&id| self.bind(id));
     }
 
-    /// What the open linear conditions say about a variable that is about to be looped over: a sort may have billions
-    /// of integers of which the guard leaves ten.
+    /// The bounds that the open linear conditions give for a variable that is about to be looped over: a sort may
+    /// have billions of integers of which the guard keeps ten.
     fn bounds_of(&self, id: VarId) -> Vec<(Linear, Vec<bool>)> {
         let mut found = Vec::new();
         for (condition, done) in self.conditions.iter().zip(&self.done) {

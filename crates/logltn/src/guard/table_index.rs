@@ -21,12 +21,12 @@ pub(crate) struct RowsByKey {
 }
 
 impl RowsByKey {
-    /// Those with these cells.
+    /// The rows with these cells.
     pub fn get(&self, key: &[u64]) -> &[u32] {
         self.by_key.get(key).map_or(&[], Vec::as_slice)
     }
 
-    /// How many there are for a key, on average.
+    /// The mean number of rows for a key.
     pub fn fan_out(&self) -> f64 {
         self.rows as f64 / self.by_key.len().max(1) as f64
     }
@@ -52,11 +52,11 @@ pub(crate) struct TableIndexes {
     neighbours: RefCell<FxHashMap<SortId, Option<Rc<NearPoints>>>>,
     /// How many combinations have been tried so far by lookups here.
     pub(super) tried: Cell<u64>,
-    /// After how many of these an estimate gives a condition up; 0 if there is none.
+    /// The number of tried combinations after which an estimate gives up a condition; 0 without a limit.
     pub(super) tires: Cell<u64>,
 }
 
-/// Look-ups into tables whose rows do not come with a call: they are the same for the next one.
+/// Look-ups into tables whose rows do not come with a call: they stay valid for the next call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kept {
     by_columns: FxHashMap<ByColumns, Arc<RowsByKey>>,
@@ -73,7 +73,7 @@ pub(crate) fn cell_code(column: &ColumnData, row: usize) -> u64 {
 }
 
 impl TableIndexes {
-    /// With what an earlier call has built.
+    /// With the look-ups that an earlier call has built.
     pub fn with(kept: Kept) -> TableIndexes {
         TableIndexes {
             by_columns: RefCell::new(kept.by_columns),
@@ -82,7 +82,7 @@ impl TableIndexes {
         }
     }
 
-    /// What a later call can use.
+    /// The look-ups that a later call can use.
     pub fn keep(self, data: &Data) -> Kept {
         let mut by_columns = self.by_columns.into_inner();
         by_columns.retain(|(table, ..), _| !data.streams_table(*table));
@@ -124,8 +124,8 @@ impl TableIndexes {
         })
     }
 
-    /// The individuals of a sort by the value of an expression for them; `name` is it, whatever its variable is called
-    /// and wherever it stands.
+    /// The individuals of a sort by the value of an expression for them; `name` identifies the expression, whatever
+    /// its variable is called and wherever it is.
     pub(super) fn by_value(
         &self,
         name: (bool, ColumnSort, Value),
@@ -139,7 +139,7 @@ impl TableIndexes {
         index
     }
 
-    /// The points of a sort by where they are; `None` if it has no features that can be indexed.
+    /// The index of a sort's points; `None` if it has no features that can be indexed.
     pub(super) fn neighbours(&self, data: &Data, sort: SortId) -> Option<Rc<NearPoints>> {
         if let Some(known) = self.neighbours.borrow().get(&sort) {
             return known.clone();
@@ -151,8 +151,8 @@ impl TableIndexes {
         index
     }
 
-    /// The rows of the table by the cells of `columns`; if `distinct`, equal rows are listed once, since
-    /// membership knows no multiplicity.
+    /// The rows of the table by the cells of `columns`; if `distinct`, equal rows are listed once, since membership
+    /// has no multiplicity.
     pub fn by_columns(
         &self,
         data: &Data,

@@ -14,7 +14,7 @@ pub(super) fn bijections(constraints: &Constraints, effort: Effort) -> Result<Na
         known: FxHashMap::default(),
         effort,
     };
-    // Classes of which nothing is required take what is left, in any order.
+    // Unconstrained classes take the remaining values, in any order.
     let all: Set = (1 << constraints.classes) - 1;
     let free = |c: &usize| {
         constraints.domains[*c] == all
@@ -37,17 +37,17 @@ pub(super) fn bijections(constraints: &Constraints, effort: Effort) -> Result<Na
 
 struct Bijections<'c> {
     constraints: &'c Constraints,
-    /// The classes of which something is required.
+    /// The classes that are constrained.
     order: Vec<usize>,
     known: FxHashMap<Box<[Set]>, Natural>,
     effort: Effort,
 }
 
-/// Beyond this many, counts are not remembered.
+/// Beyond this many, counts are not cached.
 const MOST_KNOWN: usize = 1 << 20;
 
 impl Bijections<'_> {
-    /// The ways to go on when the first few have been decided.
+    /// The number of completions once the first few classes have been decided.
     fn from(&mut self, decided: usize, domains: &[Set]) -> Result<Natural, GivenUp> {
         let Some(&class) = self.order.get(decided) else {
             return Ok(Natural::one());
@@ -72,8 +72,8 @@ impl Bijections<'_> {
         Ok(total)
     }
 
-    /// What the rest depends on: the domains of all that are not decided, and what decided classes have become where they share
-    /// a wider relation with one that is not.
+    /// The state that the rest depends on: the domains of undecided classes, and the values of decided classes that
+    /// share a wider relation with an undecided one.
     fn key(&self, decided: usize, domains: &[Set]) -> Box<[Set]> {
         let open = self.order[decided..].iter();
         let mut key: Vec<Set> = vec![decided as Set];

@@ -1,4 +1,4 @@
-//! What is required of a map of classes: relations between the classes that a formula is about.
+//! The constraints on a map of classes: relations between the classes that a formula mentions.
 
 use std::collections::BTreeMap;
 
@@ -6,40 +6,40 @@ use super::count::members;
 use crate::circuit::Proposition;
 use crate::recursion::deep;
 
-/// Some of up to 127 classes.
+/// A set of up to 127 classes.
 pub(super) type Set = u128;
 
-/// The most classes there may be.
+/// The greatest number of classes.
 pub(super) const MOST_CLASSES: usize = 127;
 
 /// Relations with more combinations than these are not listed.
 const MOST_LISTED: usize = 1 << 22;
 
-/// How many words all relations that are listed may take: 128 MB.
+/// How many words all listed relations may take together: 128 MB.
 const MOST_WORDS: usize = 1 << 24;
 
-/// Maps from each class to one of the same classes, and what they have to keep.
+/// Maps from each class to one of the same classes, and the constraints on them.
 #[derive(Clone, Debug)]
 pub(super) struct Constraints {
     pub classes: usize,
-    /// By class: what it may become.
+    /// By class: the classes that it may be mapped to.
     pub domains: Vec<Set>,
     pub pairs: Vec<Pair>,
     pub wider: Vec<Wider>,
-    /// By class: the pairs and the wider relations that it is in.
+    /// By class: the pairs and the wider relations that involve it.
     pub in_pairs: Vec<Vec<usize>>,
     pub in_wider: Vec<Vec<usize>>,
 }
 
-/// A relation between what two classes become.
+/// A relation between the values of two classes.
 #[derive(Clone, Debug)]
 pub(super) struct Pair {
     pub of: [usize; 2],
-    /// From either side: by what this one becomes, what the other may.
+    /// For either side: by the value of this class, the values that the other may have.
     pub allowed: [Vec<Set>; 2],
 }
 
-/// A relation between what more classes become.
+/// A relation between the values of more than two classes.
 #[derive(Clone, Debug)]
 pub(super) struct Wider {
     pub scope: Vec<usize>,
@@ -48,14 +48,14 @@ pub(super) struct Wider {
 
 #[derive(Clone, Debug)]
 enum Allowed {
-    /// By combination, those of the last class following each other.
+    /// By combination; the values of the last class are consecutive.
     Listed(Vec<u64>),
     /// Variables are places in the scope.
     Formulas(Vec<Proposition>),
 }
 
 impl Wider {
-    /// Whether these may be what the classes become, in the order of the scope.
+    /// Whether the classes may have these values, in the order of the scope.
     pub fn allows(&self, becomes: &[u32], classes: usize) -> bool {
         match &self.allowed {
             Allowed::Listed(bits) => {
@@ -192,8 +192,8 @@ impl Lister {
         }
     }
 
-    /// Of a formula that says of every variable what it is: the one combination that makes it true, or none if it says two
-    /// things of one variable.
+    /// For a formula that fixes every variable: the one combination that makes it true, or none if it contradicts
+    /// itself.
     fn single(&self, formula: &Proposition, variables: usize) -> Option<Option<usize>> {
         let Proposition::And(members) = formula else {
             return None;
@@ -229,11 +229,11 @@ impl Lister {
     }
 }
 
-/// Collects what is required, by the classes it is about.
+/// Collects the constraints, by the classes that they involve.
 pub(super) struct Collected {
     classes: usize,
     listed: BTreeMap<Vec<usize>, Vec<u64>>,
-    /// How many all listed relations have.
+    /// The number of combinations of all listed relations.
     words: usize,
     formulas: BTreeMap<Vec<usize>, Vec<Proposition>>,
 }
@@ -248,8 +248,8 @@ impl Collected {
         }
     }
 
-    /// Requires that the formula stays true where its variables, which have these classes, have what these become. `listed`
-    /// are the combinations that make it true, if somebody has them.
+    /// Requires that the formula stays true when its variables, whose true classes are these, take the values of these
+    /// classes. `listed` are the combinations that make it true, if they are known.
     pub fn require(&mut self, formula: &Proposition, listed: Option<&Listed>, truly: &[u32]) {
         let mut scope: Vec<usize> = truly.iter().map(|c| *c as usize).collect();
         scope.sort_unstable();
@@ -335,11 +335,11 @@ fn second(bits: &[u64]) -> u64 {
     bits.get(1).copied().unwrap_or(0)
 }
 
-/// Listed relations of more combinations than these narrow no domain before it is counted.
+/// Listed relations with more combinations than this do not narrow domains before counting.
 const MOST_NARROWING: u32 = 1 << 14;
 
 impl Constraints {
-    /// Takes from the domains what no combination of a relation supports, until nothing changes.
+    /// Removes from the domains the values that no combination of a relation supports, until nothing changes.
     fn narrow(&mut self) {
         let (classes, pairs, domains) = (self.classes, &self.pairs, &mut self.domains);
         let mut few: Vec<(&[usize], &[u64])> = Vec::new();

@@ -1,5 +1,5 @@
-//! Sums over all maps that keep what is required: classes that nothing ties any more are counted apart, and what is the
-//! same is counted once.
+//! Sums over all maps that satisfy the constraints: groups of classes without common constraints are counted
+//! separately, and equal parts are counted once.
 
 use std::time::Instant;
 
@@ -9,20 +9,20 @@ use super::constraints::{Constraints, Set};
 use crate::natural::Natural;
 use crate::recursion::deep;
 
-/// What is summed over maps.
+/// A quantity that is summed over maps.
 pub(super) trait Measure {
     type Value: Clone;
-    /// Of no map.
+    /// The value for no map.
     fn none() -> Self::Value;
-    /// Of the map of no class.
+    /// The value for the map of no classes.
     fn one() -> Self::Value;
-    /// Of one class that becomes another.
+    /// The value for one class that is mapped to another.
     fn of(class: usize, becomes: u32) -> Self::Value;
     fn add(to: &mut Self::Value, other: &Self::Value);
     fn times(a: &Self::Value, b: &Self::Value) -> Self::Value;
 }
 
-/// How many maps.
+/// The number of maps.
 pub(super) struct Count;
 
 impl Measure for Count {
@@ -66,11 +66,11 @@ impl Measure for Moves {
     }
 }
 
-/// More steps, or more time, than are allowed.
+/// More steps or more time than allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GivenUp;
 
-/// What counting may take.
+/// The limits of counting.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
     pub steps: usize,
@@ -103,8 +103,8 @@ fn only(set: Set) -> Option<u32> {
 }
 
 impl Constraints {
-    /// Takes from the domains what a class that has only one left rules out for others, until nothing changes. With
-    /// `apart`, no two of those classes may become the same. False if nothing is left.
+    /// Removes from the domains the values that classes with a single remaining value rule out, until nothing
+    /// changes. With `apart`, no two of those classes may have the same value. False if a domain becomes empty.
     pub fn settle(&self, domains: &mut [Set], changed: &mut Vec<usize>, apart: bool) -> bool {
         while let Some(class) = changed.pop() {
             let Some(becomes) = only(domains[class]) else {
@@ -144,7 +144,7 @@ impl Constraints {
         true
     }
 
-    /// Where a wider relation has no open class any more, looks whether it holds; where it has one, narrows that.
+    /// If a wider relation has no open class any more, tests whether it holds; if it has one, narrows its domain.
     fn settle_wider(&self, wider: usize, domains: &mut [Set], changed: &mut Vec<usize>) -> bool {
         let wider = &self.wider[wider];
         let mut open = None;
@@ -173,7 +173,7 @@ impl Constraints {
         domains[class] != 0
     }
 
-    /// The classes of a set that some relation still ties together, each group as a set.
+    /// The groups of a set's classes that relations still connect, each as a set.
     fn groups(&self, domains: &[Set], open: Set) -> Vec<Set> {
         let mut groups: Vec<Set> = Vec::new();
         let mut left = open;
@@ -208,8 +208,8 @@ impl Constraints {
         tied
     }
 
-    /// What the sum over the maps of an open group depends on: its domains, and what settled classes of its wider relations
-    /// have become.
+    /// The state that the sum over the maps of an open group depends on: its domains, and the values of settled classes
+    /// in its wider relations.
     fn key(&self, domains: &[Set], group: Set) -> Box<[Set]> {
         let mut key = vec![group];
         key.extend(members(group).map(|c| domains[c as usize]));
@@ -236,7 +236,7 @@ pub(super) struct Sums<'c, M: Measure> {
     pub effort: Effort,
 }
 
-/// Beyond this many, sums are not remembered.
+/// Beyond this many, sums are not cached.
 const MOST_KNOWN: usize = 1 << 20;
 
 impl<'c, M: Measure> Sums<'c, M> {
@@ -248,7 +248,7 @@ impl<'c, M: Measure> Sums<'c, M> {
         }
     }
 
-    /// Over all maps into these domains.
+    /// The sum over all maps into these domains.
     pub fn over(&mut self, domains: &[Set]) -> Result<M::Value, GivenUp> {
         let mut domains = domains.to_vec();
         let mut changed: Vec<usize> = (0..domains.len()).collect();

@@ -1,4 +1,4 @@
-//! From the bindings of axioms to what they require of a map of classes.
+//! From the bindings of axioms to constraints on a map of classes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -20,7 +20,7 @@ pub(super) struct Required {
     pub contradicted: u64,
 }
 
-/// All that the axioms require.
+/// All constraints of the axioms.
 pub(super) fn required(question: &Identify, classes: usize) -> Result<Required, Diagnostics> {
     let data = question.data.clone().unbatched();
     if data.streams_anything() {
@@ -85,15 +85,15 @@ pub(super) fn required(question: &Identify, classes: usize) -> Result<Required, 
 
 #[derive(Clone, Copy)]
 enum About {
-    /// Of the predicate, and of nothing that is unknown as a whole.
+    /// Mentions the predicate, and no unknown symbol.
     Classes,
-    /// Of neither the predicate nor of anything that is learnt.
+    /// Mentions neither the predicate nor anything learnt.
     Nothing,
-    /// Of something else that is learnt.
+    /// Mentions something else that is learnt.
     Others,
 }
 
-/// What an axiom's formula mentions, bindings or not.
+/// What an axiom's formula mentions, whether or not it has bindings.
 fn speaks_of(plan: &Plan, program: usize, question: &Identify) -> About {
     let mut about = About::Nothing;
     for node in &plan.programs[program].nodes {
@@ -114,10 +114,10 @@ fn speaks_of(plan: &Plan, program: usize, question: &Identify) -> About {
     about
 }
 
-/// Combinations that may be looked at in all, for all shapes of events.
+/// The most combinations that are tried in total, for all shapes of events.
 const MOST_WORK: u64 = 1 << 31;
 
-/// The most combinations of which a formula's are listed to be looked up again.
+/// The most combinations of a formula that are listed for later look-up.
 const MOST_SHARED: usize = 1 << 16;
 
 struct Collector<'a> {
@@ -127,9 +127,9 @@ struct Collector<'a> {
     /// Formulas over individuals, each shape once.
     shapes: FxHashMap<Shape, u32>,
     listed: Vec<(Proposition, Option<Listed>)>,
-    /// Of shapes that are not listed: whether nothing makes them true.
+    /// For shapes that are not listed: whether nothing makes them true.
     never: FxHashMap<u32, bool>,
-    /// Shapes and the classes that their individuals truly have.
+    /// Shapes with the true classes of their individuals.
     seen: FxHashSet<(u32, Vec<u32>)>,
     work: u64,
     contradicted: u64,
@@ -143,7 +143,8 @@ pub(super) struct Asked {
 }
 
 impl Collector<'_> {
-    /// Takes all bindings of an axiom; None, and nothing of it is taken, if it asks about what is neither true nor false.
+    /// Adds all bindings of an axiom. Returns `None`, and adds nothing, if the axiom uses an atom that is neither true
+    /// nor false.
     fn events(
         &mut self,
         plan: &Plan,
@@ -159,7 +160,7 @@ impl Collector<'_> {
             (None, Some(_)) => SupportKind::Labels,
             (None, None) => SupportKind::Satisfying,
         };
-        // What is required is known once every binding has been looked at.
+        // The constraints are known once every binding has been visited.
         let mut required: FxHashSet<(u32, Vec<u32>)> = FxHashSet::default();
         let mut in_order = Vec::new();
         let (mut unknown, mut contradicted) = (false, 0);
@@ -211,7 +212,7 @@ impl Collector<'_> {
             }
             let parts = asked.parts();
             let shapes: Vec<u32> = parts.iter().map(|part| self.shape(part)).collect();
-            // What cannot be true as a whole requires nothing, even if its parts would.
+            // An event that cannot be true adds no constraint, even if its parts would.
             if shapes.len() > 1 && shapes.iter().any(|shape| self.never_true(*shape)) {
                 return Ok(true);
             }
@@ -238,8 +239,8 @@ impl Collector<'_> {
         Ok(Some(kind))
     }
 
-    /// The event over individuals, what is known put in, and the individuals that it was about before that; None if
-    /// something is unknown.
+    /// The event over individuals after known atoms are filled in, and the individuals that it mentioned before;
+    /// `None` if something is unknown.
     fn asked(&self, plan: &Plan, event: &ListedEvent) -> Option<(Asked, Vec<Vec<u32>>)> {
         let mut individuals: Vec<Vec<u32>> = Vec::new();
         let mut numbers: FxHashMap<u32, Result<u32, Option<bool>>> = FxHashMap::default();
@@ -250,7 +251,7 @@ impl Collector<'_> {
                 if request.predicate != self.question.predicate {
                     return Err((self.question.known)(request.predicate, &row, class));
                 }
-                // Requests of one predicate differ in how their arguments are made.
+                // Requests of one predicate differ in how their arguments are built.
                 let place = individuals.iter().position(|i| *i == row);
                 Ok(place.unwrap_or_else(|| {
                     individuals.push(row);
@@ -308,7 +309,7 @@ impl Collector<'_> {
         Ok(())
     }
 
-    /// Whether no true classes make it true. Of one with more combinations than are looked up again that is asked once.
+    /// Whether no true classes make it true. For shapes with too many combinations to list, this is computed once.
     fn never_true(&mut self, shape: u32) -> bool {
         let (formula, listed) = &self.listed[shape as usize];
         if let Some(listed) = listed {
@@ -353,7 +354,7 @@ fn variables(formula: &Proposition) -> usize {
 }
 
 impl Asked {
-    /// What is left of a formula may be about fewer individuals.
+    /// The remaining formula may mention fewer individuals.
     fn new(formula: Proposition, individuals: &[Vec<u32>]) -> Asked {
         let mut order: Vec<u32> = Vec::new();
         formula.each_variable(&mut |v| {
@@ -371,7 +372,7 @@ impl Asked {
         }
     }
 
-    /// Conjuncts that share no individual, each for itself; whatever is plainly true or false is none.
+    /// Conjuncts grouped by shared individuals; constants are left out.
     fn parts(self) -> Vec<Asked> {
         let Proposition::And(members) = self.formula else {
             return vec![self];

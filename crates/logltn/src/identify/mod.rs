@@ -1,8 +1,9 @@
 //! Do the axioms fix the concepts? If a network knows all classes of a softmax but has them mixed up, so that where the
 //! truth is class k it says β(k): with which maps β do all axioms hold?
 //!
-//! Every binding of an axiom, with the true classes of its individuals, is a relation between what these classes become
-//! ([`constraints`]). The maps that keep all of them are counted exactly ([`count`], [`bijections`]); nothing is sampled.
+//! Every binding of an axiom, with the true classes of its individuals, is a relation between the values of these
+//! classes under β ([`constraints`]). The maps that keep all of them are counted exactly ([`count`], [`bijections`]);
+//! nothing is sampled.
 
 mod bijections;
 mod constraints;
@@ -54,24 +55,24 @@ pub struct Identify<'a> {
     pub data: &'a Data,
     /// What the numbers of each predicate mean, in the order of the theory.
     pub outputs: &'a [Output],
-    /// Whose classes: a softmax.
+    /// The predicate whose classes are examined: a softmax.
     pub predicate: PredicateId,
-    /// Which other predicates are not learnt, in the order of the theory; without it, all are.
+    /// Which other predicates are not learnt, in the order of the theory; if absent, all are learnt.
     pub given: &'a [bool],
-    /// Whether an atom of one of those, at these individuals (without the class, if it has classes) and this class, is true
-    /// or false. An axiom with an atom of which neither is known is left out.
+    /// Whether an atom of one of those, at these individuals (without the class, if it has classes) and this class, is
+    /// true or false. Axioms with an atom of unknown truth are left out.
     pub known: &'a KnownAtom<'a>,
     /// The true class of each individual, by its place among the classes, if that is known.
     pub labels: Option<&'a [u32]>,
     /// Which true classes occur in single axioms.
     pub supports: &'a [Support],
-    /// How many maps are listed.
+    /// How many maps to list.
     pub list: usize,
-    /// When to give up; after a minute unless said.
+    /// When to give up; by default after a minute.
     pub until: Option<Instant>,
 }
 
-/// Tells of a predicate at some individuals, and of one of its classes, whether that is true.
+/// Whether a predicate is true at some individuals and a class.
 pub type KnownAtom<'a> = dyn Fn(PredicateId, &[u32], u32) -> Option<bool> + 'a;
 
 /// Which true classes occur together in an axiom.
@@ -79,7 +80,7 @@ pub type KnownAtom<'a> = dyn Fn(PredicateId, &[u32], u32) -> Option<bool> + 'a;
 pub struct Support {
     /// An axiom, a family or a member of one.
     pub axiom: String,
-    /// The variables that have these classes. Several together where the predicate has several arguments before the class.
+    /// The variables that have these classes; several together if the predicate has several arguments before the class.
     pub columns: Vec<Vec<String>>,
     /// By place among the classes.
     pub rows: Vec<Vec<u32>>,
@@ -87,14 +88,14 @@ pub struct Support {
     pub name: String,
 }
 
-/// Where the true classes come from that are taken to occur.
+/// The source of the true classes that are assumed to occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SupportKind {
     /// Labels of the individuals.
     Labels,
-    /// A file, or what else lists them.
+    /// A file or another list.
     File,
-    /// All that satisfy a binding: optimistic, since the data may have fewer.
+    /// All that satisfy a binding. This is optimistic, since the data may have fewer.
     Satisfying,
 }
 
@@ -109,7 +110,7 @@ impl SupportKind {
     }
 }
 
-/// A class to label, and how many maps are left with its labels and those before it.
+/// A class to label, and how many maps remain with its labels and those before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabelNext {
     /// By its place.
@@ -121,19 +122,19 @@ pub struct LabelNext {
 /// Which maps of the classes all axioms allow. Classes are given by their places.
 #[derive(Clone, Debug)]
 pub struct Identified {
-    /// Whose classes they are.
+    /// The predicate.
     pub predicate: String,
     /// The classes.
     pub classes: Vec<Individual>,
-    /// Where the true classes come from; where axioms differ, the weakest.
+    /// The source of the true classes; the weakest if axioms differ.
     pub support: SupportKind,
     /// How many maps there are, the identity included, in decimal.
     pub maps: String,
     /// How many of them are bijections; None if that takes too long to count.
     pub bijective: Option<String>,
-    /// The classes that every map leaves alone.
+    /// The classes that every map keeps.
     pub fixed: Vec<u32>,
-    /// Maps that are not the identity, those first that move the fewest classes.
+    /// Maps other than the identity, those that move the fewest classes first.
     pub examples: Vec<Vec<u32>>,
     /// Which classes to label, in order.
     pub labels: Vec<LabelNext>,
@@ -145,7 +146,7 @@ pub struct Identified {
 }
 
 impl Identified {
-    /// Whether some map that all axioms allow makes of these classes what is given; None stands for anything.
+    /// Whether some map that all axioms allow has these values; `None` stands for any value.
     pub fn allows(&self, map: &[Option<u32>]) -> bool {
         if map.len() != self.classes.len() {
             return false;
@@ -162,7 +163,7 @@ impl Identified {
         domains.iter().all(|d| *d != 0) && sums.over(&domains).is_ok_and(|moves| moves != 0)
     }
 
-    /// What a map makes of those classes that it moves: `2 → 3, 3 → 2`.
+    /// The classes that a map moves, and their values: `2 → 3, 3 → 2`.
     pub fn moved(&self, map: &[u32]) -> String {
         let moved = map.iter().enumerate().filter(|(k, to)| *k != **to as usize);
         let shown =
@@ -174,11 +175,11 @@ impl Identified {
 /// Steps of counting before it is given up: some seconds.
 const MOST_STEPS: usize = 4_000_000;
 
-/// How long to look, unless said.
+/// The default time limit.
 const MOST_TIME: Duration = Duration::from_secs(60);
 
 impl<'a> Identify<'a> {
-    /// The question without labels or supports, in which nothing is known of other predicates.
+    /// The question without labels and supports, and without knowledge of other predicates.
     pub fn new(data: &'a Data, outputs: &'a [Output], predicate: PredicateId) -> Identify<'a> {
         Identify {
             data,
@@ -193,14 +194,14 @@ impl<'a> Identify<'a> {
         }
     }
 
-    /// The places of a predicate's classes by how they are written; None if it has none.
+    /// The places of a predicate's classes by name; `None` if it has no classes.
     pub fn classes(data: &Data, predicate: PredicateId) -> Option<BTreeMap<String, u32>> {
         let (sort, _) = Identify::sorts(data.theory(), predicate)?;
         let named = |i: u32| (Individual::of(data.theory(), sort, i).to_string(), i);
         Some((0..data.size(sort) as u32).map(named).collect())
     }
 
-    /// The predicate that is meant: the one that is named, or else the only one of those that are learnt and have classes.
+    /// The named predicate, or else the only learnt one with classes.
     ///
     /// # Errors
     /// If there is no such predicate, or more than one to choose from.
@@ -395,7 +396,7 @@ fn labels(
     Ok(labels)
 }
 
-/// Maps that are not the identity, by how many classes they move, then in the order of what classes become.
+/// Maps other than the identity, by how many classes they move, then in the order of their values.
 fn nearest(
     moves: &mut Sums<Moves>,
     constraints: &Constraints,
@@ -411,7 +412,7 @@ fn nearest(
     Ok(found)
 }
 
-/// Lists the maps that move this many classes; there is one wherever this looks further.
+/// Lists the maps that move this many classes; every branch that is followed leads to one.
 fn go_on(
     moves: &mut Sums<Moves>,
     domains: &[Set],

@@ -1,4 +1,4 @@
-//! True classes that are listed for an axiom, and whose they are.
+//! True classes that are listed for an axiom, and the individuals that have them.
 
 use rustc_hash::FxHashSet;
 
@@ -12,7 +12,7 @@ use crate::theory::{
     ColumnSort, DefinitionId, Formula, FormulaKind, PredicateId, Term, TermKind, Theory,
 };
 
-/// Supports of axioms that do not exist, or that have one already.
+/// Refuses supports of axioms that do not exist, or that have one already.
 pub(super) fn check_names(plan: &Plan, supports: &[Support]) -> Result<(), Diagnostics> {
     let mut found = Diagnostics::new();
     let theory = plan.data.theory();
@@ -93,8 +93,8 @@ impl<'a> Columns<'a> {
         Ok(own)
     }
 
-    /// By column: which of the event's individuals it tells the class of, if any. `before` are those that it was about before
-    /// anything known was put in.
+    /// By column: the individual of the event whose class it gives, if any. `before` are the individuals that the event
+    /// mentioned before known atoms were filled in.
     pub fn places(
         &mut self,
         event: &ListedEvent,
@@ -149,7 +149,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// The variables that columns can be about.
+    /// The variables that can have columns.
     fn leading(&self) -> Vec<&'a str> {
         let program = &self.plan.programs[self.program];
         let variables = &self.plan.data.theory().axioms[program.axiom].variables;
@@ -185,13 +185,13 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Reads what an axiom asks a predicate about, in definitions too.
+/// Finds the atoms of a predicate in an axiom and in its definitions.
 struct Text<'t> {
     theory: &'t Theory,
     predicate: PredicateId,
-    /// The variables of the axiom that stand before the class.
+    /// The variables of the axiom in the arguments before the class.
     asked: FxHashSet<Vec<&'t str>>,
-    /// Uses of definitions that have been read, by what their parameters stand for.
+    /// Uses of definitions that have been visited, by the values of their parameters.
     seen: FxHashSet<(DefinitionId, Names<'t>)>,
 }
 
@@ -228,7 +228,7 @@ impl<'t> Text<'t> {
     }
 }
 
-/// The classes of an event's individuals in a row; None if it has two for one individual.
+/// The classes of an event's individuals in a row; `None` if it gives two classes for one individual.
 pub(super) fn taken(row: &[u32], places: &[Option<usize>], individuals: usize) -> Option<Vec<u32>> {
     let mut truly: Vec<Option<u32>> = vec![None; individuals];
     for (class, place) in row.iter().zip(places) {

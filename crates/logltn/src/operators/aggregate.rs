@@ -1,5 +1,5 @@
-//! Aggregators as running states: a few numbers per outer binding, so that a quantifier can be gone through block by
-//! block and its lanes put together afterwards. The combination of axioms is the same with weights.
+//! Aggregators as running states: a few numbers per outer binding, so that a quantifier can be evaluated block by
+//! block and its lanes merged afterwards. The combination of axioms is the same with weights.
 
 use super::expressed::Reduction;
 use super::laws::AggregatorLaws;
@@ -20,13 +20,13 @@ impl Segment {
     }
 }
 
-/// What has been seen of one outer binding's members so far. What `a`, `b` and `c` are is the operator's own business.
+/// The state of one outer binding's members so far. Each operator defines what `a`, `b` and `c` mean.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct State {
     pub a: f64,
     pub b: f64,
     pub c: f64,
-    /// How many members, or what their weights add up to.
+    /// The number of members, or the sum of their weights.
     pub count: f64,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Block<'a, T> {
     /// Their [complements](super::complement), for an operator that wants them.
     pub complements: &'a [T],
     pub segments: &'a [Segment],
-    /// 1 for all if there are none.
+    /// Empty if all are 1.
     pub weights: Option<&'a [f64]>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) trait Aggregate {
     /// The same for other programs.
     const EXPRESSED: Reduction;
 
-    /// What is kept of the members, and how.
+    /// How the state is updated by members.
     type Running: Running;
 
     /// The aggregate of at least one member.
@@ -78,7 +78,7 @@ pub(crate) trait Aggregate {
     }
 }
 
-/// A way to go through members, block by block.
+/// Running computation over members, block by block.
 pub(crate) trait Running {
     /// The state of no members.
     fn start() -> State;
@@ -86,7 +86,7 @@ pub(crate) trait Running {
     /// Adds a block's members to the states of their outer bindings; counting them is not its task.
     fn accumulate<T: Real>(s: &Settings<f64>, block: Block<T>, to: Accumulated<T>);
 
-    /// The state of both together: `other` comes after `state`. They have been counted already.
+    /// Merges two states: `other` comes after `state`. The members have been counted already.
     fn merge(s: &Settings<f64>, state: &mut State, other: &State);
 
     /// The derivative of the loss by each member of a block, from that by each outer binding's aggregate.
@@ -96,7 +96,7 @@ pub(crate) trait Running {
 /// Where [`Running::accumulate`] puts what it finds.
 pub(crate) struct Accumulated<'a, T> {
     pub states: &'a mut [State],
-    /// As long as the block; what [`Running::slopes`] may want to find again.
+    /// As long as the block; keeps what [`Running::slopes`] may need.
     pub work: &'a mut [T],
     /// As long as the block.
     pub scratch: &'a mut [T],
@@ -108,8 +108,8 @@ pub(crate) struct Slopes<'a, T> {
     pub states: &'a mut [State],
     /// By outer binding: the derivative of the loss by its aggregate.
     pub by: &'a dyn Fn(usize) -> f64,
-    /// `out` still holds what [`Running::accumulate`] left in its `work`, and nothing has been added to the states
-    /// since.
+    /// Whether `out` still holds what [`Running::accumulate`] left in its `work`, and nothing has been added to the
+    /// states since.
     pub fresh: bool,
     pub out: &'a mut [T],
     /// The derivatives by the complements, for an operator that wants them.
@@ -137,7 +137,7 @@ impl<T: Real> Aggregation<T> {
         (self.accumulate)(s, block, to);
     }
 
-    /// The state of both together: `other` comes after `state`.
+    /// Merges two states: `other` comes after `state`.
     pub fn merge(&self, s: &Settings<f64>, state: &mut State, other: &State) {
         state.count += other.count;
         (self.merge)(s, state, other);
@@ -157,7 +157,7 @@ impl<'a, T: Real> Block<'a, T> {
         }
     }
 
-    /// The weighted sum of something of each member. What has no weight is not looked at: it may be infinite.
+    /// The weighted sum of a function of each member. Members without weight are skipped: they may be infinite.
     pub fn sum(&self, segment: &Segment, of: &[T]) -> f64 {
         let of = &of[segment.range()];
         match self.weights {
@@ -169,8 +169,8 @@ impl<'a, T: Real> Block<'a, T> {
         }
     }
 
-    /// The greatest of something of each member that has a weight. Another one could be so much greater that relative
-    /// to it all others vanish.
+    /// The greatest value of a function of each member that has a weight. A member without weight could be so much
+    /// greater that the others would vanish relative to it.
     pub fn greatest(&self, segment: &Segment, of: &[T]) -> f64 {
         let of = &of[segment.range()];
         match self.weights {

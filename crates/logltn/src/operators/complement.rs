@@ -1,15 +1,15 @@
 //! Complements: log(1 − eˣ) of a member x in log space, for operators that want them.
 //!
-//! A literal's own negation is its complement, exact where x is next to 0 or so small that eˣ is nothing. Of anything
-//! else it is computed here, with x capped at 0.
+//! The complement of a literal is its negation, which is exact even where x is close to 0 or eˣ underflows. For
+//! everything else it is computed here, with x capped at 0.
 
 use crate::vector::{Function, LogNot, Real, Task, run_task};
 
-/// False, but finite: what a log is never below.
+/// False, but finite: the least log.
 pub(crate) const FLOOR: f64 = -1e5;
 
-/// Numbers smaller than this count as nothing: so small that 1 − eˣ or eˣ is 1 in either precision, and large enough
-/// for the inverse to be a number.
+/// Smaller numbers count as 0: they are so small that 1 − eˣ or eˣ is 1 in either precision, and large enough for the
+/// inverse to be finite.
 pub(crate) const NOTHING: f64 = 1e-30;
 
 /// log(1 − eˣ) for x ≤ 0, above [`FLOOR`].
@@ -34,7 +34,7 @@ pub(crate) fn complements<T: Real>(values: &[T], out: &mut [T]) {
     }
 }
 
-/// Adds what the derivatives by complements are by the values.
+/// Adds the derivatives by complements to those by the values.
 pub(crate) fn add_slopes<T: Real>(values: &[T], by_complements: &[T], by: &mut [T]) {
     run_task(AddSlopes {
         values,
@@ -43,7 +43,7 @@ pub(crate) fn add_slopes<T: Real>(values: &[T], by_complements: &[T], by: &mut [
     });
 }
 
-/// Of values that are more than next to nothing below 0.
+/// The complements of values, which are capped just below 0.
 struct LogNots<'a, T> {
     values: &'a [T],
     out: &'a mut [T],
@@ -77,7 +77,7 @@ impl<T: Real> Task for AddSlopes<'_, T> {
         let pairs = self.by_complements.iter().zip(self.values);
         for (by, (&by_complement, &x)) in self.by.iter_mut().zip(pairs) {
             let (_, slope): (T, T) = LogNot.of::<FUSED>(if x > most { most } else { x });
-            // Where x is capped, or next to it, it is true, whatever becomes of it.
+            // Where x is at or near the cap it is true, and has no slope.
             let slope = if x < most { slope } else { T::ZERO };
             *by += by_complement * slope;
         }

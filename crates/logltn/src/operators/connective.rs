@@ -24,7 +24,7 @@ impl<'a, T> Members<'a, T> {
 
 /// Where [`Connective::forward`] puts what it finds.
 pub(crate) struct Forward<'a, T> {
-    /// A buffer per member, at least as long as the block: what [`Connective::backward`] may want to find again.
+    /// A buffer per member, at least as long as the block, which keeps what [`Connective::backward`] may need.
     pub slopes: &'a mut [Vec<T>],
     pub out: &'a mut [T],
     pub scratch: &'a mut [T],
@@ -34,7 +34,7 @@ pub(crate) struct Forward<'a, T> {
 pub(crate) struct Backward<'a, T> {
     /// The derivative by the value.
     pub by: &'a [T],
-    /// What [`Connective::forward`] left there; then the derivative by each member.
+    /// Holds what [`Connective::forward`] left there; then receives the derivative by each member.
     pub slopes: &'a mut [Vec<T>],
     /// The derivative by each member's complement, for an operator that wants them.
     pub by_complements: &'a mut [Vec<T>],
@@ -70,7 +70,7 @@ pub(crate) struct Connection<T> {
     pub backward: fn(Settings<T>, Members<T>, Backward<T>),
 }
 
-/// A connective of two, which n-ary ones fold from the left.
+/// A binary connective; n-ary ones fold it from the left.
 pub(crate) trait Fold<Role> {
     const LAWS: ConnectiveLaws;
 

@@ -1,10 +1,10 @@
-//! Operators as text, for programs that compute elsewhere: an exported plan says what to compute, and nobody has to know
-//! operators by their names.
+//! Operators as text, for programs that compute elsewhere: an exported plan contains what to compute, so readers need
+//! not know operators by name.
 //!
 //! An expression has numbers, names, `+ - * /`, comparisons, and the functions that `PLAN-FORMAT.md` lists. Where a
-//! derivative does not exist it is 0, so that whoever differentiates expressions finds the slopes of the engine.
+//! derivative does not exist it is 0, so that differentiating the expressions gives the engine's slopes.
 
-/// What an operator computes of its operands.
+/// What an operator computes from its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expressed {
     /// An expression of `x`, or of `x` and `y`; more operands are folded from the left.
@@ -15,26 +15,26 @@ pub(crate) enum Expressed {
     Rewritten,
 }
 
-/// An aggregator: a few numbers that are kept of the members, one after the other, and what is made of them.
+/// An aggregator: a few numbers that are updated by each member, and the value that is computed from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reduction {
     pub keeps: &'static [Kept],
-    /// An expression of what is kept, and of `count`: how many members there are, or what their weights add up to.
+    /// An expression of the kept numbers and of `count`: the number of members, or the sum of their weights.
     pub value: &'static str,
 }
 
-/// A number that is kept of the members.
+/// A number that is kept over the members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Kept {
     pub name: &'static str,
     pub how: How,
-    /// An expression of a member `x`, its complement `c`, its weight `w`, and what is kept before.
+    /// An expression of a member `x`, its complement `c`, its weight `w`, and the numbers kept before this one.
     pub of: &'static str,
     /// What is kept before, and is `old` and becomes `new` when there are more members; by which factor a sum changes then.
     pub moves: Option<(&'static str, &'static str)>,
 }
 
-/// How members are put together.
+/// How members are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {
     Sum,

@@ -1,11 +1,11 @@
-//! For `min` and `max`: the extreme of the members, and the one that has all of the derivative.
+//! For `min` and `max`: the extreme of the members, and the member that gets the whole derivative.
 
 use super::aggregate::{Accumulated, Block, Running, Slopes, State};
 use super::settings::Settings;
 use crate::vector::Real;
 
-/// `a` is the extreme; `b` becomes 1 once its derivative has been given away: the first of those that are equal takes
-/// it all.
+/// `a` is the extreme; `b` becomes 1 once its derivative has been given away: of equal members the first gets all of
+/// it.
 pub(crate) struct Extreme<const GREATEST: bool>;
 
 impl<const GREATEST: bool> Extreme<GREATEST> {

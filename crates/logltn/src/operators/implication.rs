@@ -5,7 +5,7 @@ use super::polynomial::Polynomial;
 use super::settings::Settings;
 use crate::vector::Real;
 
-/// What is true of an implication.
+/// The laws of an implication.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ImplicationLaws {
     /// It is a polynomial of its operands, given ε.

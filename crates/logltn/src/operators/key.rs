@@ -50,12 +50,12 @@ impl Key {
         }
     }
 
-    /// Where formulas are logs, both are negation normal form, and nothing else can be chosen.
+    /// In log space both are negation normal form, and nothing else can be chosen.
     pub const fn is_normal_form_of_logs(self) -> bool {
         matches!(self, Key::Implies | Key::Not)
     }
 
-    /// Whether an operator of this domain can stand here.
+    /// Whether an operator of this domain can be used here.
     pub fn fits(self, space: Space, domain: Domain) -> bool {
         match (space, self) {
             (Space::Log, _) | (Space::Mixed, Key::OverAxioms) => domain.fits(true),
@@ -64,7 +64,7 @@ impl Key {
         }
     }
 
-    /// The operators that can stand here in `space`.
+    /// The operators that can be used here in `space`.
     pub fn allowed(self, space: Space) -> Vec<&'static str> {
         self.operators(|entry| self.fits(space, entry.domain))
     }

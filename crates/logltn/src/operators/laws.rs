@@ -1,12 +1,12 @@
-//! What planner and engine may want to know of an operator. Each law is exact: whoever claims one is rewritten and
-//! computed accordingly.
+//! The properties of operators that planner and engine use. Each law is exact: an operator that claims one is
+//! rewritten and computed accordingly.
 
 use super::aggregate::State;
 use super::polynomial::{Affine, Polynomial};
 use super::settings::Settings;
 use super::{Aggregator, Or};
 
-/// What is true of an `and` or `or`.
+/// The laws of an `and` or `or`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConnectiveLaws {
     /// Its value is the sum of its members, so that each can be computed apart.
@@ -15,28 +15,28 @@ pub(crate) struct ConnectiveLaws {
     pub associative: bool,
     /// The sum distributes over it.
     pub semiring: Option<Semiring>,
-    /// Of two truth degrees it is a polynomial, given ε.
+    /// For two truth degrees it is a polynomial, given ε.
     pub polynomial: Option<fn(f64) -> Polynomial>,
     /// It is a function of its members' complements as well.
     pub wants_complements: bool,
 }
 
-/// What is true of an aggregator.
+/// The laws of an aggregator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AggregatorLaws {
     /// The aggregate of equal values is that value, however many there are.
     pub idempotent: bool,
     /// The aggregate of groups of equal size is the aggregate of the groups' aggregates.
     pub regroups: bool,
-    /// Its value is that of one member, which has all of the derivative.
+    /// Its value is that of one member, which gets the whole derivative.
     pub picks_one: bool,
     /// The sum distributes over it.
     pub semiring: Option<Semiring>,
     /// Its value is a function of one sum over the members.
     pub additive: Option<Additive>,
-    /// It is this aggregator of the members' logs, which the plan takes.
+    /// It is this aggregator applied to the members' logs; the plan takes the logs.
     pub of_logs: Option<Aggregator>,
-    /// This `or` of the members is the same.
+    /// It equals this `or` of the members.
     pub or: Option<Or>,
     /// It is a function of its members' complements as well.
     pub wants_complements: bool,
@@ -87,22 +87,22 @@ pub(crate) enum Semiring {
     Greatest,
     /// 1/α · log Σ exp(α v); with `mean`, of the sum over the number of members.
     Exponentials {
-        /// Counts its members.
+        /// Whether it depends on the number of members.
         mean: bool,
     },
 }
 
-/// An aggregator that adds something up over its members and makes its value of the total.
+/// An aggregator whose value is a function of a sum over its members.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Additive {
-    /// What is added up, of the projected members.
+    /// The function of the projected members that is added up.
     pub summand: Summand,
     /// How members are projected, given ε.
     pub projection: fn(f64) -> Affine,
     /// The state after this many members, given the total.
     pub state: fn(f64, f64) -> State,
-    /// From the derivative by the aggregate to that by a summand, except for a factor that is the summand's own: p
-    /// for a power.
+    /// From the derivative by the aggregate to that by a summand, without a factor that belongs to the summand: p for
+    /// a power.
     pub slope: fn(f64, &Settings<f64>, &State) -> f64,
 }
 

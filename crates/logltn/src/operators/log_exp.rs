@@ -71,7 +71,7 @@ impl Running for Exponentials {
     }
 }
 
-/// Members of one outer binding, from which on they are worth a loop of their own.
+/// From this many members of one outer binding on, a separate loop pays.
 const LONG: usize = 64;
 
 fn accumulate_long<T: Real>(s: &Settings<f64>, block: Block<T>, to: Accumulated<T>) {

@@ -1,9 +1,8 @@
 //! The probabilistic sum in log space, log(1 − Π (1 − eˣ)): the exact dual of `and` as a sum.
 //!
-//! It is a function of the sum S of the members' complements log(1 − eˣ), and what it is of S it is the complement
-//! again: log(1 − e^S), exact where members are next to 0 and where they are next to −∞. Its derivative by each
-//! complement is −e^S / (1 − e^S). Only where all members are so small that S vanishes it is made of the members
-//! themselves: then it is their LogSumExp.
+//! It is the complement of the sum S of the members' complements log(1 − eˣ): log(1 − e^S), exact for members close
+//! to 0 and close to −∞. Its derivative by each complement is −e^S / (1 − e^S). Only where all members are so small
+//! that S vanishes, it is computed from the members themselves, as their LogSumExp.
 
 use super::aggregate::{Accumulated, Aggregate, Block, Running, Slopes, State};
 use super::complement::{FLOOR, NOTHING, log_not};
@@ -25,7 +24,7 @@ impl Operator for LogProbabilisticSum {
     )];
 }
 
-/// Whether the sum of complements is nothing.
+/// Whether the sum of complements vanishes.
 fn vanishes<T: Real>(sum: T) -> bool {
     sum.to_f64() > -NOTHING
 }
@@ -58,7 +57,7 @@ impl<T: Real> Task for LogNots<'_, T> {
     }
 }
 
-/// Sums become the derivatives by the complements that they are of.
+/// Overwrites sums with the derivatives by their complements.
 struct Derivatives<'a, T> {
     sums: &'a mut [T],
     by: &'a [T],
@@ -92,7 +91,7 @@ impl Connective<Or> for LogProbabilisticSum {
     };
     const EXPRESSED: Expressed = Expressed::All(<LogProbabilisticSum as Aggregate>::EXPRESSED);
 
-    /// Keeps the derivatives by the members themselves: not 0 only where S vanishes.
+    /// Keeps the derivatives by the members themselves, which differ from 0 only where S vanishes.
     fn forward<T: Real>(_: Settings<T>, members: Members<T>, to: Forward<T>) {
         let Forward {
             slopes,
@@ -195,7 +194,7 @@ impl Aggregate for LogProbabilisticSum {
 }
 
 impl Running for LogProbabilisticSum {
-    /// `a`, `b`: as of LogSumExp; `c`: the sum of complements, of which a weight is a factor.
+    /// `a`, `b`: as of LogSumExp; `c`: the weighted sum of complements.
     fn start() -> State {
         Exponentials::start()
     }

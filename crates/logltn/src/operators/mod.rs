@@ -1,8 +1,8 @@
-//! The operators that a [`Semantics`](crate::Semantics) chooses from: one file each, which says what the operator
-//! computes and what is true of it.
+//! The operators that a [`Semantics`](crate::Semantics) chooses from: one file each, with the operator's computation
+//! and its laws.
 //!
 //! Planner and engine ask for laws ([`laws`]) and never for names. A new operator is its file and its line in the
-//! list below; whatever it lacks for the roles that the line gives it does not compile.
+//! list below; if it lacks something for the roles in that line, it does not compile.
 
 mod aggregate;
 mod complement;
@@ -87,18 +87,18 @@ macro_rules! with_all_operators {
     };
 }
 
-/// What an operator is, whatever its roles.
+/// The description of an operator, independent of its roles.
 pub(crate) trait Operator {
     /// What it takes and gives.
     const DOMAIN: Domain;
-    /// What it computes, for the documents: one line for each role, or for several that are alike.
+    /// What it computes, for the documents: one line for each role, or for several similar ones.
     const FORMULAS: &'static [Formula];
 }
 
 /// A line of the table of operators in the documents.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Formula {
-    /// Which of its roles are meant; empty if all are.
+    /// The roles that the line is about; empty for all.
     pub roles: &'static str,
     /// What it is applied to.
     pub of: &'static str,
@@ -144,7 +144,7 @@ macro_rules! define_entries {
 }
 with_all_operators!(define_entries);
 
-/// Sorts the list by roles and hands each role its operators.
+/// Sorts the list by roles and passes each role its operators.
 macro_rules! define_roles {
     ($($module:ident $operator:ident { $($role:ident)+ })+) => {
         define_roles!(@sort [] [] [] [] [] $($([$role $module $operator])+)+);
@@ -194,7 +194,7 @@ macro_rules! define_roles {
             computation: Negation,
         }
         define_role! {
-            /// What `forall`, `exists` and the combination of axioms do with many values.
+            /// How `forall`, `exists` and the combination of axioms aggregate many values.
             ///
             /// Over axioms, a weight w counts as w copies of the axiom: it multiplies what is added up, and is an
             /// exponent of what is multiplied. [`Min`](Aggregator::Min) and [`Max`](Aggregator::Max) ignore weights.
@@ -236,7 +236,7 @@ macro_rules! define_role {
                 match self { $($role::$operator => <$module::$operator as Operator>::DOMAIN),+ }
             }
 
-            /// What is true of it.
+            /// Its laws.
             pub(crate) const fn laws(self) -> &'static $laws {
                 match self { $($role::$operator => &<$module::$operator as $trait>::LAWS),+ }
             }

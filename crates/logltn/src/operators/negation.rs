@@ -4,7 +4,7 @@ use super::expressed::Expressed;
 use super::polynomial::Affine;
 use crate::vector::Real;
 
-/// What is true of a negation.
+/// The laws of a negation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NegationLaws {
     /// It is a linear function of its operand.

@@ -1,5 +1,5 @@
-//! Negation normal form: in log space `->` and `not` are rewritten until negations stand at the atoms, which know the
-//! log of their own negation. So there is nothing left to compute.
+//! Negation normal form: in log space `->` and `not` are rewritten until negations are at the atoms, which have exact
+//! logs of their negations. So nothing is left to compute.
 
 use super::implication::{ImplicationLaws, Implies};
 use super::negation::{Negate, NegationLaws};

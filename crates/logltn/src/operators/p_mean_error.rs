@@ -1,4 +1,4 @@
-//! One less the p-mean of how far members are from true: a soft minimum.
+//! One minus the p-mean of the members' distances from true: a soft minimum.
 
 use super::aggregate::{Aggregate, State};
 use super::laws::{Additive, AggregatorLaws, Exponent, Summand};

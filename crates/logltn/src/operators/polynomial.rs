@@ -1,5 +1,5 @@
-//! Connectives of truth degrees that are polynomials of degree one in each operand: small clauses compute those in one
-//! pass, whatever they are.
+//! Connectives of truth degrees that are polynomials of degree one in each operand: small clauses compute all of them
+//! in one pass.
 
 use crate::vector::Real;
 

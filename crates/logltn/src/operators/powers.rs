@@ -20,7 +20,7 @@ impl<A: Aggregate> Powers<A> {
         }
     }
 
-    /// The p-mean of what was projected.
+    /// The p-mean of the projected members.
     pub fn mean(s: &Settings<f64>, state: &State) -> f64 {
         state.a * (state.b / state.count).powf(1.0 / Self::p(s))
     }

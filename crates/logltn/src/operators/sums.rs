@@ -7,7 +7,7 @@ use super::laws::{Additive, Summand};
 use super::settings::Settings;
 use crate::vector::Real;
 
-/// `a`: the sum of what the law of `A` says.
+/// `a`: the sum that the law of `A` describes.
 pub(crate) struct Sums<A>(PhantomData<A>);
 
 impl<A: Aggregate> Sums<A> {

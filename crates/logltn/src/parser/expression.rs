@@ -240,7 +240,7 @@ impl Parser<'_> {
         self.binding_at_least(Binds::Iff)
     }
 
-    /// One level deeper; refuses what nests too deep.
+    /// One level deeper; refuses expressions that are nested too deeply.
     fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth >= MAX_NESTING {
             let message = format!("nested deeper than {MAX_NESTING} levels");
@@ -485,8 +485,8 @@ impl Parser<'_> {
 
     fn parenthesis(&mut self) -> Parsed<Expr> {
         let open = self.advance();
-        // Around a quantifier they are optional where it comes last, and the printer always writes them:
-        // they are not a level of their own, or a text at the limit could not be printed.
+        // Around a quantifier they are optional where it comes last, and the printer always writes them: they do not
+        // count as a level, or a text at the limit could not be printed.
         let inner = match self.peek() {
             Token::Forall | Token::Exists | Token::All | Token::Any => deep(|| self.expression())?,
             _ => self.deeper(|p| p.expression())?,
@@ -530,7 +530,7 @@ impl Parser<'_> {
             });
         }
         if ended {
-            // Only the parenthesis is missing: what was read is whole.
+            // Only the parenthesis is missing: the expression is complete.
             return Ok(self.previous_span());
         }
         Err(Bail)

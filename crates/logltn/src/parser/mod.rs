@@ -1,8 +1,8 @@
 //! Tokens to [syntax](crate::syntax): recursive descent with one precedence ladder.
 //!
-//! Written by hand rather than with a combinator crate for the sake of the messages: the parser knows
-//! what it was doing, repairs what it can (a missing dot or colon is reported and taken as read), and
-//! starts afresh at the next declaration where it cannot. See `docs/design.md`.
+//! Written by hand rather than with a combinator crate for the sake of the messages: the parser knows its context,
+//! repairs what it can (a missing dot or colon is reported and taken as read), and starts afresh at the next
+//! declaration where it cannot. See `docs/design.md`.
 
 mod expression;
 
@@ -63,14 +63,14 @@ pub(crate) fn parse_query(
     Some((formula, open))
 }
 
-/// What the whole text is.
+/// The whole text must be an expression of this kind.
 #[derive(Clone, Copy, PartialEq)]
 enum Unit {
     Theory,
     Formula,
 }
 
-/// The error has been reported; go on at the next declaration.
+/// The error has been reported; continue at the next declaration.
 struct Bail;
 
 type Parsed<T> = Result<T, Bail>;
@@ -85,7 +85,7 @@ struct Parser<'a> {
     unit: Unit,
     /// What kind of expression is being read, for messages.
     expected: &'static str,
-    /// Reserved words that stood where a name belongs: reported once, not at every use.
+    /// Reserved words in the place of a name: reported once, not at every use.
     misused: Vec<Token>,
     out: &'a mut Diagnostics,
 }
@@ -184,7 +184,7 @@ impl<'a> Parser<'a> {
         format!("`{}`", shortened(self.source.slice(self.span())))
     }
 
-    /// Whether the expression or declaration at hand cannot go on here.
+    /// Whether the current expression or declaration cannot continue here.
     fn at_end(&self) -> bool {
         self.peek() == Token::End || self.at_declaration()
     }
@@ -204,7 +204,7 @@ impl<'a> Parser<'a> {
             && next(2) == Some(Token::Open)
     }
 
-    /// Whether a word stands here that means something in this place only.
+    /// Whether the current word has a meaning in this place only.
     fn at_word(&self, word: &str) -> bool {
         self.peek() == Token::Name && self.source.slice(self.span()) == word
     }
@@ -248,7 +248,7 @@ impl<'a> Parser<'a> {
     }
 
     fn report(&mut self, code: Code, message: String, label: &str, help: Option<String>) -> Bail {
-        // An unreadable character has been reported by the lexer: its consequences are not news.
+        // An unreadable character has been reported by the lexer; errors that follow from it are not reported.
         if self.peek() != Token::Bad && !self.misused.contains(&self.peek()) {
             let span = self.place();
             self.out.push(
@@ -308,7 +308,7 @@ impl<'a> Parser<'a> {
         Err(Bail)
     }
 
-    /// Only labels may stand in quotes.
+    /// Only labels may be in quotes.
     fn name_in_quotes(&mut self) {
         let help = format!("write `{}`", shortened(&self.text(self.span())));
         let message = "names are written without quotes".to_string();
@@ -355,7 +355,7 @@ impl<'a> Parser<'a> {
             match self.declaration(keyword) {
                 Ok(declaration) => declarations.push(declaration),
                 Err(Bail) => {
-                    // Its name is known anyway: uses of it are not the mistake.
+                    // Its name is declared anyway, so that its uses are not reported.
                     if let Some(&(Token::Name, span)) = self.tokens.get(start + 1)
                         && keyword != Keyword::Axiom
                     {
@@ -412,7 +412,7 @@ impl<'a> Parser<'a> {
             Keyword::Define => return self.definition(start),
             _ => return self.axiom(start),
         };
-        // What follows is wrong, but the declaration is whole.
+        // What follows is wrong, but the declaration is complete.
         if self.expect_end_of(what).is_err() {
             self.skip_to_declaration();
         }
@@ -444,7 +444,7 @@ impl<'a> Parser<'a> {
             while self.peek() != Token::CloseBrace {
                 match self.label() {
                     Ok(label) => labels.push(label),
-                    // The other labels are known anyway.
+                    // The other labels are declared anyway.
                     Err(Bail) if matches!(self.peek(), Token::Name | Token::Bad) => {
                         self.advance();
                     }
@@ -461,7 +461,7 @@ impl<'a> Parser<'a> {
             let close = match self.expect(Token::CloseBrace, "`}` or `,`", "after a label") {
                 Ok(close) => close,
                 Err(Bail) => {
-                    // Labels that only lack a comma or the brace are meant as labels.
+                    // Words that only lack a comma or the brace are taken as labels.
                     while matches!(self.peek(), Token::Name | Token::Label | Token::Comma)
                         && !self.at_declaration()
                     {
@@ -898,7 +898,7 @@ impl<'a> Parser<'a> {
             } else {
                 self.span()
             });
-            // What is not a token at all has been reported as such.
+            // Text that is no token has been reported already.
             if value.is_some() || self.peek() != Token::Bad {
                 self.out.push(
                     Diagnostic::error(

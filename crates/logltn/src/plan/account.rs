@@ -1,4 +1,4 @@
-//! How much memory a plan may take: counted before anything is listed, so that a theory that needs too much is told so
+//! How much memory a plan may take: counted before anything is listed, so that a theory that needs too much is refused
 //! instead of exhausting the machine.
 
 use super::program::RequestPlan;
@@ -7,7 +7,7 @@ use crate::memory;
 use crate::source::Span;
 use crate::theory::Theory;
 
-/// What has been asked for so far, and how much there may be.
+/// How much has been requested so far, and how much is allowed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Account {
     used: u128,
@@ -29,13 +29,13 @@ impl Account {
         }
     }
 
-    /// How many cells of tuples there is still room for.
+    /// How many more cells of tuples there is room for.
     pub fn cells_left(&self) -> usize {
         let left = (self.limit.saturating_sub(self.used)).min(memory::left().into());
         usize::try_from(left / PER_CELL).unwrap_or(usize::MAX)
     }
 
-    /// Takes down that this many cells of tuples are going to be listed.
+    /// Records that this many cells of tuples will be listed.
     pub fn take_cells(
         &mut self,
         cells: u128,
@@ -45,12 +45,12 @@ impl Account {
         self.take(cells.saturating_mul(PER_CELL), theory, span)
     }
 
-    /// The same for cells that there was room for before.
+    /// The same for cells that were checked before.
     pub fn take_again(&mut self, cells: usize) {
         self.used = self.used.saturating_add(PER_CELL * cells as u128);
     }
 
-    /// The same for the places that this many tuples add to.
+    /// The same for the places that this many tuples add.
     pub fn take_places(
         &mut self,
         places: usize,
@@ -60,7 +60,8 @@ impl Account {
         self.take(PER_PLACE * places as u128, theory, span)
     }
 
-    /// Takes down that this many bytes are going to be used, or says why that is too much.
+    /// Records that this many bytes will be used, or returns an error that says why that is too
+    /// much.
     fn take(&mut self, bytes: u128, theory: &Theory, span: Span) -> Result<(), Diagnostic> {
         self.used = self.used.saturating_add(bytes);
         match self.used > self.limit || memory::ask(bytes).is_err() {
@@ -87,7 +88,7 @@ impl Account {
         ))
     }
 
-    /// Tables that hold an answer for every row there can be.
+    /// Tables that hold an answer for every possible row.
     pub fn take_tables(&mut self, requests: &[RequestPlan], theory: &Theory) -> Vec<Diagnostic> {
         let mut problems = Vec::new();
         for request in requests.iter().filter(|r| r.complete) {

@@ -1,8 +1,8 @@
-//! What the current batch looks like: which tuples of each component take part, how the rows of the
-//! requests are numbered, and what each map adds.
+//! The current batch: the tuples of each component that take part, the numbering of the requests'
+//! rows, and what each map adds.
 //!
-//! Everything is kept in buffers that are filled again for each batch, so that after the first one
-//! no memory is asked for.
+//! Everything is kept in buffers that are refilled for each batch, so that nothing is allocated
+//! after the first one.
 
 use super::blocks::Blocks;
 use crate::plan::Plan;
@@ -17,9 +17,10 @@ pub(crate) struct Numbering {
     /// Sorted, each once; empty if the request is complete, where a row's number is its code.
     pub codes: Vec<u64>,
     complete: bool,
-    /// Number by code, where there are not too many codes; only the current rows' entries count.
+    /// Number by code, if there are not too many codes; only the entries of the current rows are
+    /// valid.
     by_code: Vec<u32>,
-    /// Of a stratum, whose tuples have their own order: the number by the place among the codes.
+    /// For a stratum, whose tuples have their own order: the number by the place among the codes.
     by_place: Vec<u32>,
     /// Finds the place among the codes of a stratum without a search.
     bits: Bits,
@@ -38,7 +39,7 @@ struct Bits {
 const PAGE: u64 = 64;
 
 impl Bits {
-    /// Nothing if that would take more room than a search is worth.
+    /// `None` if that would take more memory than a search is worth.
     fn new(sorted: &[u64], grid: u64) -> Option<Bits> {
         let most = MAX_TABLE.max(sorted.len() as u64);
         let page = |code: &u64| code / (64 * PAGE);
@@ -190,7 +191,8 @@ pub(crate) struct ActiveComponent {
     pub offsets: Vec<u32>,
     /// The tuples that take part, by place in the component's list; all of them if not batched.
     pub chosen: Vec<u32>,
-    /// Where the rows of a batched table stand in the list, if that leaves some out; from the first batch on.
+    /// The places of a batched table's rows in the list, if the list leaves some out; from the first batch
+    /// on.
     by_row: Option<ByRow>,
 }
 
@@ -229,7 +231,7 @@ pub(crate) struct Active {
     /// What each map adds per tuple that takes part. A wide map has its values in `wide`.
     pub maps: Vec<Vec<u32>>,
     pub wide: Vec<Vec<u64>>,
-    /// By map: from each tuple to the next, if that is always the same.
+    /// By map: the difference from each tuple to the next, if it is always the same.
     pub strides: Vec<Option<u32>>,
     pub numbering: Vec<Numbering>,
     /// The constant part of each program's slots.
@@ -244,7 +246,8 @@ impl Active {
         active
     }
 
-    /// Everything takes part again, of a plan whose first few components, maps and requests are as they were.
+    /// Everything takes part again, after a new plan whose first few components, maps and requests are
+    /// unchanged.
     pub fn renew(&mut self, plan: &Plan, (components, maps, requests): (usize, usize, usize)) {
         self.components.truncate(components);
         for (i, component) in plan.components.iter().enumerate() {
@@ -288,8 +291,8 @@ impl Active {
         self.number(plan, maps, requests);
     }
 
-    /// Restricts a batched table to some rows, at a cost that grows with these and with the keys of lists that have keys, not with
-    /// the table. [`Active::number`] must follow.
+    /// Restricts a batched table to some rows. The cost grows with these rows and with the number of keys of keyed
+    /// lists, not with the table. [`Active::number`] must be called afterwards.
     pub fn restrict(&mut self, plan: &Plan, table: TableId, rows: &[u32]) {
         let size = plan.data.table(table).map_or(0, |t| t.rows);
         for (component, active) in plan.components.iter().zip(&mut self.components) {
@@ -319,7 +322,8 @@ impl Active {
         }
     }
 
-    /// Whether the current batch leaves a program no binding of anything it asks a predicate about, though all rows together do.
+    /// Whether a program has no binding about which it asks a predicate in the current batch, although it has some with
+    /// all rows.
     pub fn leaves_nothing(&self, plan: &Plan, program: usize) -> bool {
         let empty = |c: &LevelComponent| {
             let list = &plan.components[c.component];
@@ -327,7 +331,7 @@ impl Active {
             list.batched.is_some() && list.len() > 0 && chosen.is_empty()
         };
         let exec = &plan.programs[program];
-        // All but the outermost level lie in another one.
+        // All levels but the outermost are inside another one.
         let reached = |mut level: usize| {
             while level > 0 {
                 if exec.levels[level].components.iter().any(empty) {
@@ -343,7 +347,7 @@ impl Active {
         literals.peek().is_some() && !literals.any(|node| reached(node.level))
     }
 
-    /// Whether a program has no binding of anything it asks a predicate about. Where lists depend on outer bindings, these
+    /// Whether a program has no binding about which it asks a predicate. Where lists depend on outer bindings, these
     /// are visited.
     pub fn is_about_nothing(&self, plan: &Plan, program: usize) -> bool {
         let exec = &plan.programs[program];
@@ -380,7 +384,7 @@ impl Active {
         !levels.is_empty() && !levels.into_iter().any(reached)
     }
 
-    /// Numbers the rows of the requests and fills in the maps. The first few maps and requests are there already, and
+    /// Numbers the rows of the requests and fills in the maps. The first few maps and requests exist already, and
     /// change with the batch only.
     pub fn number(&mut self, plan: &Plan, maps: usize, requests: usize) {
         let concerned = |request: usize| {
@@ -435,7 +439,8 @@ impl Active {
         self.fill_row_maps(plan, maps);
     }
 
-    /// The codes of literals whose row several components determine: what their blocks will look up.
+    /// The codes of literals whose row several components determine: the codes that their blocks
+    /// will look up.
     fn collect_looked_up_codes(&mut self, plan: &Plan, concerned: &dyn Fn(usize) -> bool) {
         for (program, exec) in plan.all_programs().enumerate() {
             let Some(exec) = exec else { continue };
@@ -464,8 +469,8 @@ impl Active {
                             }
                             None => found.extend_from_slice(codes),
                         }
-                        // Many bindings ask for the same few rows: do not let the list grow with them. Where they ask
-                        // for many, sorting after every block would take the square of these.
+                        // If many bindings ask for the same few rows, the list must not grow with the bindings; if
+                        // they ask for many rows, sorting after every block would take quadratic time.
                         if found.len() > longest {
                             found.sort_unstable();
                             found.dedup();
@@ -513,7 +518,7 @@ impl Active {
     }
 }
 
-/// From each value to the next, if they are evenly spaced and ascending.
+/// The difference from each value to the next, if they are evenly spaced and ascending.
 fn stride(values: &[u32]) -> Option<u32> {
     let stride = match values {
         [first, second, ..] => second.checked_sub(*first)?,

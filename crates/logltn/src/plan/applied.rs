@@ -1,8 +1,8 @@
 //! Functions given by data between variables of several components and what they name together: a row of a request, or a
 //! class.
 //!
-//! Each component adds its part to a code that names the variables; this makes of it the code of what the functions say of
-//! them. So a predicate is asked about distinct arguments, however many bindings lead to each.
+//! Each component adds its part to a code that names the variables; this turns it into the code of the functions'
+//! values. So a predicate is evaluated on distinct arguments, however many bindings lead to each.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use crate::data::FunctionData;
 /// From the code of variables to the code of arguments.
 #[derive(Clone, Debug)]
 pub(crate) struct Applied {
-    /// Each argument, and by how much it counts in the code.
+    /// Each argument, and its stride in the code.
     pub arguments: Vec<(Tree, u64)>,
 }
 
-/// How an argument is made of the digits of a code.
+/// How an argument is built from the digits of a code.
 #[derive(Clone, Debug)]
 pub(crate) enum Tree {
     Digit {
@@ -37,7 +37,7 @@ pub(crate) enum Values {
     Given(Arc<FunctionData>),
     /// Numbers, by their places in the pool.
     Numbered(Arc<[u32]>),
-    /// A vector, which has the tuple's number for a name.
+    /// A vector, named by the tuple's number.
     Row,
 }
 

@@ -14,7 +14,7 @@ use crate::plan::program::ResolveTable;
 pub(crate) struct Block {
     pub len: usize,
     pub segments: Vec<Segment>,
-    /// Tells this filling of the block from others.
+    /// Identifies this filling of the block.
     pub stamp: u64,
     arrays: Vec<Vec<u32>>,
     wide: Vec<Vec<u64>>,
@@ -53,7 +53,7 @@ impl<'a> Spaced<'a> {
     }
 }
 
-/// Fewer bindings than this in a run, and its places are as quickly written down.
+/// With fewer bindings than this in a run, writing its places down is as quick.
 const LONG_RUN: usize = 16;
 
 impl Block {
@@ -75,7 +75,7 @@ impl Block {
         }
     }
 
-    /// Forgets the bindings, and says which arrays are going to be written down.
+    /// Forgets the bindings, and sets which arrays will be written down.
     fn start(&mut self, level: &Level, active: &Active, stamp: u64) {
         self.len = 0;
         self.stamp = stamp;
@@ -155,8 +155,8 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// Makes room for a program. Rooms only grow, so that going through the same programs again asks for
-    /// no memory.
+    /// Makes room for a program. Buffers only grow, so that running the same programs again allocates
+    /// nothing.
     pub fn make_room(&mut self, exec: &Physical) {
         if self.blocks.len() < exec.levels.len() {
             self.blocks.resize_with(exec.levels.len(), Block::default);
@@ -202,7 +202,7 @@ impl Blocks {
     ) -> bool {
         let exec_level = &exec.levels[level];
         let bases = &active.bases[program];
-        // Nothing left? Then the block stays as it is: the backward pass may still want it.
+        // If nothing is left, the block stays unchanged: the backward pass may still need it.
         let parent = &self.blocks[exec_level.parent];
         if !advance(cursor, exec_level, active, parent, bases) {
             return false;
@@ -250,7 +250,8 @@ impl Blocks {
         true
     }
 
-    /// Visits every filling of a level's block, going through the levels around it; of the outermost one, the bindings of a range only.
+    /// Visits every filling of a level's block, for all bindings of the levels around it; of the outermost level only
+    /// the bindings in a range.
     #[allow(clippy::too_many_arguments)] // a program and where it stands
     pub fn visit(
         &mut self,
@@ -381,7 +382,7 @@ fn carry(cursor: &mut Cursor) -> bool {
     true
 }
 
-/// How many parents there is room for with all their bindings, where these are the same few for each.
+/// How many parents fit with all their bindings, if these are the same few for each parent.
 fn whole_parents(cursor: &Cursor, level: &Level, room: usize) -> Option<usize> {
     let ([component], [range]) = (&level.components[..], &cursor.ranges[..]) else {
         return None;
@@ -458,7 +459,7 @@ fn write_same<V: Copy + AddAssign + Add<Output = V>>(
     }
 }
 
-/// Writes the places of the next `take` bindings, which differ in the last component only.
+/// Writes the places of the next `take` bindings, which differ only in the last component.
 #[allow(clippy::too_many_arguments)] // the parts of two blocks, borrowed separately
 fn write_run(
     block: &mut Block,
@@ -529,7 +530,7 @@ fn write_sums<V: Copy + AddAssign + Add<Output = V>>(
     }
 }
 
-/// Look-ups whose parts are all there now.
+/// Does the look-ups whose parts are now complete.
 fn resolve(block: &mut Block, level: &Level, active: &Active, plan: &Plan, exec: &Physical) {
     for resolve in &level.resolves {
         let codes = &block.wide[resolve.wide][..block.len];

@@ -26,7 +26,7 @@ use crate::plan::events::Events;
 use crate::semantics::Semantics;
 use crate::theory::*;
 
-/// What is planned, and how.
+/// What to plan, and how.
 #[derive(Clone, Copy)]
 pub(super) struct Problem<'a> {
     pub data: &'a Data,
@@ -36,8 +36,8 @@ pub(super) struct Problem<'a> {
 }
 
 impl<'a> Problem<'a> {
-    /// Whether parts of axioms may become strata. Strata are not planned again with rows that come with a call unless the
-    /// theory has definitions, and bindings that are asked for one by one are asked of the whole formula.
+    /// Whether parts of axioms may become strata. Without definitions in the theory, strata are not planned again for
+    /// rows that come with a call; and questions about single bindings need the whole formula.
     fn shares_parts(&self) -> bool {
         let PlanOptions {
             share,
@@ -52,7 +52,7 @@ impl<'a> Problem<'a> {
             && !self.data.streams_anything()
     }
 
-    /// What this process has its own of, if there are others.
+    /// What belongs to this process alone, if there are others.
     fn shards(&self, axiom: usize) -> Option<Shards<'a>> {
         self.options.sharded.then(|| Shards {
             data: self.data,
@@ -124,7 +124,7 @@ pub(super) fn compile(problem: Problem) -> Result<Plan, Diagnostics> {
             return Err(found);
         }
     }
-    // What comes with a call is planned last, so that the rest can stay.
+    // Axioms that depend on a call are planned last, so that the rest can stay.
     let (streamed, fixed): (Vec<_>, Vec<_>) =
         (theory.axioms.iter().enumerate()).partition(|(_, axiom)| stream::depends(data, axiom));
     let mut lowered = Vec::new();
@@ -170,7 +170,7 @@ pub(super) fn compile(problem: Problem) -> Result<Plan, Diagnostics> {
         let mut failed = None;
         for member in prepared {
             let index = member.index;
-            // The members of a family fail alike.
+            // All members of a family have the same errors.
             if failed == Some(index) {
                 continue;
             }
@@ -185,7 +185,7 @@ pub(super) fn compile(problem: Problem) -> Result<Plan, Diagnostics> {
         }
         let mut steps = Vec::new();
         let mut strata_grounded = Vec::new();
-        // They are asked by all axioms that use them.
+        // All axioms that use them ask about them.
         if last && !found.has_errors() {
             match strata::ground_all(problem, shared, &indexes) {
                 Ok(all) => (strata_grounded, steps) = all,
@@ -208,7 +208,7 @@ pub(super) fn compile(problem: Problem) -> Result<Plan, Diagnostics> {
         false => Vec::new(),
     };
     lowered.sort_by_key(|l| l.axiom.axiom);
-    // A caller that explains axioms does not weigh them.
+    // A caller that explains axioms ignores their weights.
     let weighed = options.ranked != Ranked::Foralls;
     let axioms = lowered.iter().map(|l| &l.axiom);
     check_weights(theory, axioms, weighed, &mut found);
@@ -253,7 +253,7 @@ pub(super) fn compile(problem: Problem) -> Result<Plan, Diagnostics> {
     Ok(plan)
 }
 
-/// What the engine runs of axioms that have been grounded.
+/// Lowers grounded axioms to what the engine runs.
 pub(super) fn lower_all(
     problem: Problem,
     shared: &mut Shared,
@@ -322,7 +322,7 @@ pub(super) fn lower_all(
     (lowered, strata)
 }
 
-/// Work that takes decades, in values of nodes.
+/// Work that would take decades, in node values.
 const HOPELESS: u64 = 1_000_000_000_000_000_000;
 
 fn endless(theory: &Theory, axiom: &PlannedAxiom) -> Diagnostic {
@@ -351,12 +351,12 @@ pub(super) struct Prepared<'a> {
     hard: bool,
     leading: usize,
     ranked: usize,
-    /// As it was, to be explained.
+    /// The form before rewriting, for explanations.
     written: Option<Normal>,
 }
 
 impl Prepared<'_> {
-    /// Takes the formula out, to be put back.
+    /// Takes the formula out; it has to be put back.
     pub fn take(&mut self) -> Normal {
         let nothing = Normal::new(Kind::Constant(true), self.normal.span);
         std::mem::replace(&mut self.normal, nothing)
@@ -409,14 +409,14 @@ fn prepare_member<'a>(
         false => 0,
     };
     let ranked = match options.ranked {
-        // Whoever breaks a law is named.
+        // Individuals that break a law are named.
         _ if hard => leading,
         Ranked::None => 0,
         Ranked::First => 1,
         Ranked::Foralls if semantics.exact => leading,
         Ranked::Foralls => normal.foralls(),
     };
-    // A `find` is not a part of the event.
+    // The `find` is not part of the event.
     let leading = leading.max(ranked);
     let explained = options.ranked == Ranked::Foralls && !hard;
     let mut prepared = Prepared {
@@ -441,7 +441,7 @@ fn prepare_member<'a>(
             shards,
             rewrites: &mut rewrites,
         };
-        // Whose bindings are asked for keeps them.
+        // An axiom whose bindings are asked for keeps its quantifiers.
         narrow.apply(prepared.normal.under_mut(ranked));
     }
     prepared.rewrites = rewrites;
@@ -496,7 +496,7 @@ fn ground_prepared(
     let counts = ground::count(scope, &shared.lists, &program);
     let differs = semantics.in_log_space() && axiom.formula.nnf_differs();
     let warning = counts.warning(&scope, &name, differs);
-    // Without the rows that come with the call nothing is known yet.
+    // Nothing is known before the rows of the call are there.
     let waits = problem.data.waits_for_streams() && stream::depends(problem.data, axiom);
     let warning = warning.filter(|_| !waits);
     rewrites.append(&mut program.rewrites);
@@ -523,7 +523,7 @@ fn ground_prepared(
     })
 }
 
-/// How many `forall`s of the negation normal form stand one under the other from the root on; `all` is none.
+/// How many nested `forall`s the negation normal form begins with; `all` does not count.
 fn leading_foralls(formula: &Formula) -> usize {
     let (mut at, mut negated, mut count) = (formula, false, 0);
     loop {
@@ -554,7 +554,7 @@ fn check_weights<'p>(
             Diagnostic::error(Code::NoAxioms, "there are no axioms to evaluate")
                 .help("write at least one: `axiom name: formula`"),
         ),
-        // Laws are not weighed, and may be all there is.
+        // Laws have no weight, and there may be nothing but laws.
         Some(_) if axioms.clone().all(|a| a.hard) => {}
         Some(last)
             if weighed && axioms.filter(|a| !a.hard).map(|a| a.weight).sum::<f64>() == 0.0 =>

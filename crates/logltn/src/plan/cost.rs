@@ -1,4 +1,4 @@
-//! About how much work a formula is, to tell whether a rewrite pays.
+//! About how much work a formula is, to decide whether a rewrite pays.
 
 use super::normal::{Kind, Normal};
 use crate::guard::Scope;
@@ -23,7 +23,7 @@ pub(super) fn work(scope: &Scope, normal: &Normal) -> f64 {
                     sizes.product()
                 }
             };
-            // Nobody knows yet what a guard will leave.
+            // What a guard will keep is not known yet.
             let kept = if guard.is_some() { size.sqrt() } else { size };
             kept * (inside() + 2.0)
         }

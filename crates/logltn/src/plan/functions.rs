@@ -1,4 +1,5 @@
-//! What functions may stand where: in guards those that are given by data, and these have values for individuals only.
+//! Checks where functions are used: guards may use only functions given by data, and these have values for individuals
+//! only.
 
 use crate::data::{ConstantData, Data};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -69,8 +70,8 @@ fn check_guard(data: &Data, guard: &Guard, out: &mut Diagnostics) {
     });
 }
 
-/// What a function given by data is applied to must be an individual of the data. A guard has no learnt functions to
-/// speak of.
+/// A function given by data can be applied to individuals of the data only. Guards have no learnt functions at this
+/// point.
 fn check_arguments(data: &Data, part: Part, functions: bool, out: &mut Diagnostics) {
     let theory = data.theory();
     let Part::Term(Term {

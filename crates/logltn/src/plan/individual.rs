@@ -1,4 +1,4 @@
-//! How the bindings of answers are handed to people and programs.
+//! Bindings in answers, for people and programs.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::plan::program::{Digit, DigitOf, MOST_CODES, Ranking};
 use crate::source::Span;
 use crate::theory::*;
 
-/// What a variable is bound to, as it is written: by its name if it has one, otherwise by its number.
+/// The value of a variable as it is written: its name if it has one, otherwise its number.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Individual {
     /// An individual with a name.
@@ -45,9 +45,9 @@ impl fmt::Display for Individual {
 pub struct Bound {
     /// The variable.
     pub variable: String,
-    /// What it is bound to.
+    /// Its value.
     pub to: Individual,
-    /// The same as an individual of a sort, if it is one.
+    /// The value as an individual of a sort, if it is one.
     pub individual: Option<(SortId, u32)>,
 }
 
@@ -70,7 +70,7 @@ impl Bound {
         }
     }
 
-    /// What some variables are bound to.
+    /// The values of some variables.
     pub(crate) fn all(scope: &Scope, variables: &[VarId], env: &[Cell]) -> Vec<Bound> {
         let bound = |&v: &VarId| Bound::new(scope, v, env[v.index()]);
         variables.iter().map(bound).collect()
@@ -80,18 +80,18 @@ impl Bound {
 /// An atom or a directly negated atom.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlamedLiteral {
-    /// As it is written, with individuals in the place of variables.
+    /// The literal as it is written, with individuals in place of variables.
     pub text: String,
     /// Its truth: a log in the log semantics.
     pub truth: f64,
     /// The derivative of the binding's truth by the literal's.
     pub blame: f64,
-    /// Its predicate; none if it is a definition's.
+    /// Its predicate; `None` for a definition.
     pub predicate: Option<PredicateId>,
-    /// The individuals that it is about, in the order of its arguments: what a function given by data says, what one that
-    /// is learnt is applied to. A learnable constant comes after those of its sort.
+    /// The individuals that it is about, in the order of its arguments: for a function given by data its value, for a
+    /// learnt function its arguments. A learnable constant comes after those of its sort.
     pub individuals: Vec<(SortId, u32)>,
-    /// Where it stands in the theory, the first time.
+    /// Its first place in the theory.
     pub span: Span,
 }
 

@@ -9,7 +9,7 @@ impl Semantics {
         self.space == Space::Log
     }
 
-    /// Whether a quantifier gives one value for many equal ones, however many there are.
+    /// Whether a quantifier over equal values gives that value, however many there are.
     pub(super) fn is_idempotent(&self, forall: bool) -> bool {
         match forall {
             true => self.forall.laws().idempotent,
@@ -25,8 +25,8 @@ impl Semantics {
         }
     }
 
-    /// Whether an operand that is a literal is not the same as another formula of its value: some operator takes
-    /// complements, and a literal has its own.
+    /// Whether a literal as an operand differs from another formula with the same value: some operator takes
+    /// complements, and a literal has an exact complement.
     pub(super) fn tells_literals_apart(&self) -> bool {
         self.and.laws().wants_complements
             || self.or.laws().wants_complements

@@ -53,8 +53,9 @@ use stream::Streaming;
 
 /// A theory compiled for some data, some outputs and a semantics.
 ///
-/// Made once. It holds the lists of bindings that each guard keeps, never a grid, and the argument rows
-/// on which each predicate will be asked. [`Engine`](crate::Engine) runs it; `to_string()` shows it.
+/// It is made once and holds the lists of bindings that each guard keeps, never a grid, and the
+/// argument rows on which each predicate will be evaluated. [`Engine`](crate::Engine) runs it;
+/// `to_string()` shows it.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub(crate) data: Arc<Data>,
@@ -66,14 +67,14 @@ pub struct Plan {
     pub(crate) maps: Vec<Map>,
     pub(crate) requests: Vec<RequestPlan>,
     pub(crate) strata: StrataPlan,
-    /// By axiom, if they were to be kept.
+    /// By axiom, if they are kept.
     forms: Vec<Forms>,
     warnings: Diagnostics,
     /// What is needed to plan again what depends on rows that come with the call.
     streaming: Option<Streaming>,
-    /// By axiom: how many `forall`s lead, where formulas have exact probabilities.
+    /// By axiom: the number of leading `forall`s under exact probabilities.
     pub(crate) leading: Vec<usize>,
-    /// What is computed there instead of the programs.
+    /// What is computed instead of the programs in that case.
     pub(crate) events: Option<Arc<Events>>,
 }
 
@@ -81,31 +82,32 @@ pub struct Plan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlanOptions {
     /// Whether quantifiers may be moved inward, where the value and the gradient stay the same and it is cheaper. On
-    /// unless switched off.
+    /// by default.
     pub narrow: bool,
     /// Whether the variables of an `exists` may be eliminated one at a time, likewise.
     pub eliminate: bool,
-    /// Whether a part of a formula that reads fewer variables than are bound around it, or that is in several places, may be
-    /// computed once for each binding of those that it reads. In all semantics, likewise.
+    /// Likewise, in all semantics, whether a part of a formula that reads fewer variables than are bound around it, or
+    /// that occurs in several places, may be computed once for each binding of the variables that it reads.
     pub share: bool,
     /// How many bytes the lists of bindings and the tables of answers may take. A plan that would need more is refused
-    /// with the place in the theory that asks for it, instead of exhausting the machine. [What the whole program
-    /// may take](crate::memory::limit) unless said otherwise, and never more.
+    /// with the place in the theory that asks for it, instead of exhausting the machine. By default, and at most,
+    /// [what the whole program may take](crate::memory::limit).
     pub memory: u64,
     /// Whether to keep what each pass made of the axioms, as text for [`Plan::show_pass`].
     pub keep_forms: bool,
-    /// Whether other processes have other rows of batched and streamed tables, and other individuals of sorts whose size comes
-    /// with the call: [`Engine::evaluate_together`](crate::Engine::evaluate_together). What that cannot be had for is refused.
+    /// Whether other processes have other rows of batched and streamed tables, and other individuals of sorts whose
+    /// size comes with the call: [`Engine::evaluate_together`](crate::Engine::evaluate_together). Axioms for which that
+    /// is impossible are refused.
     pub sharded: bool,
-    /// Whether the leading `forall`s belong to the event, where formulas have exact probabilities.
+    /// Under exact probabilities: whether the leading `forall`s belong to the event.
     pub joint: bool,
-    /// Whether axioms that are not laws are left out, where formulas have exact probabilities.
+    /// Under exact probabilities: whether axioms that are not laws are left out.
     #[doc(hidden)]
     pub only_laws: bool,
     /// Rewrites wherever that is exact, even where it does not pay: for tests, whose theories are small.
     #[doc(hidden)]
     pub always: bool,
-    /// Whether events are compiled, where formulas have exact probabilities.
+    /// Under exact probabilities: whether events are compiled.
     #[doc(hidden)]
     pub events: bool,
     /// Which bindings are asked for one by one: see [`Plan::for_query`] and [`Plan::for_explaining`].
@@ -121,7 +123,7 @@ pub enum Ranked {
     None,
     /// The first one, which is a `find`.
     First,
-    /// All `forall`s up to the first thing else.
+    /// All `forall`s up to the first other node.
     Foralls,
 }
 
@@ -144,7 +146,7 @@ impl Default for PlanOptions {
 }
 
 impl PlanOptions {
-    /// Nothing is rewritten: every formula is evaluated as it was written.
+    /// No rewrites: every formula is evaluated as it was written.
     pub fn as_written() -> PlanOptions {
         PlanOptions {
             narrow: false,
@@ -155,16 +157,16 @@ impl PlanOptions {
     }
 }
 
-/// A part of an axiom that is evaluated in another form than it was written in.
+/// A part of an axiom that is evaluated in a form other than the written one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rewrite {
     /// As written.
     pub before: String,
     /// The formula that is evaluated instead.
     pub after: String,
-    /// About how many operations it would have read as one binding of the enclosing variables.
+    /// About how many operations the written form takes for one binding of the enclosing variables.
     pub cost_before: f64,
-    /// About how many it takes.
+    /// About how many the new form takes.
     pub cost_after: f64,
 }
 
@@ -181,7 +183,7 @@ pub struct PlannedAxiom {
     pub groundings_before: u128,
     /// How many of them pass all guards.
     pub groundings: u128,
-    /// How many bindings of an `exists`' enclosing variables leave it without any binding.
+    /// How many bindings of the enclosing variables leave an `exists` empty.
     pub empty_exists: u64,
     /// Where the axiom is in the theory.
     pub span: Span,
@@ -189,7 +191,7 @@ pub struct PlannedAxiom {
     pub hard: bool,
 }
 
-/// What is asked of a definition.
+/// How a plan uses a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedDefinition {
     /// Its name.
@@ -253,7 +255,7 @@ impl Plan {
         {
             return Plan::new_with(&data.with_query(query), outputs, semantics, &options);
         }
-        // What is wrong with the laws is said in their own text.
+        // Errors in the laws refer to their own text.
         let is_law = |axiom: &Axiom| data.has_laws_of(&axiom.name);
         let laws = data.with_axioms(is_law).unbatched();
         Plan::new_with(
@@ -267,13 +269,14 @@ impl Plan {
         )?;
         let question = data.with_query(query).and_axioms(laws.theory());
         let mut plan = Plan::new_with(&question, outputs, semantics, &options)?;
-        // Members of a family of which others are laws.
+        // Members of a family whose other members are laws.
         plan.retain_axioms(|axiom| axiom.axiom == 0);
         Ok(plan)
     }
 
-    /// Plans worlds in which all axioms hold and a closed formula does not, for [`Engine::world`](crate::Engine::world); without a
-    /// formula, those in which all axioms hold. Atoms are free but those of degree 0 and 1.
+    /// Plans worlds in which all axioms hold and a closed formula does not, for
+    /// [`Engine::world`](crate::Engine::world); without a formula, those in which all axioms hold. Atoms are free
+    /// unless their degree is 0 or 1.
     ///
     /// # Errors
     /// With the code [`Code::Contradiction`](crate::Code::Contradiction) if there is no such world: the formula follows.
@@ -303,11 +306,11 @@ impl Plan {
         Plan::new(&laws, outputs, &semantics)
     }
 
-    /// Plans the laws alone, whatever axioms are, for the questions about worlds: [`Engine::marginals`](crate::Engine::marginals) and
-    /// those beside it.
+    /// Plans the laws alone, whatever the axioms are, for questions about worlds:
+    /// [`Engine::marginals`](crate::Engine::marginals) and those beside it.
     ///
     /// # Errors
-    /// If there are no worlds that keep them ([`Code::Contradiction`](crate::Code::Contradiction)), or they are too hard.
+    /// If no world keeps them ([`Code::Contradiction`](crate::Code::Contradiction)), or they are too hard.
     pub fn for_worlds(data: &Data, outputs: &[Output]) -> Result<Plan, Diagnostics> {
         let laws = data.with_axioms(|axiom| data.has_laws_of(&axiom.name));
         let semantics = Semantics::named("probability").unwrap_or_default();
@@ -333,7 +336,7 @@ impl Plan {
         Plan::new_with(data, outputs, semantics, &options)
     }
 
-    /// Leaves only some axioms, such as the members of a family that a phase of training names.
+    /// Keeps only some axioms, such as the members of a family that a phase of training names.
     pub fn retain_axioms(&mut self, keep: impl Fn(&PlannedAxiom) -> bool) {
         // Batches, phases and samples choose observations, never laws.
         let kept: Vec<bool> = self.axioms.iter().map(|a| a.hard || keep(a)).collect();
@@ -354,8 +357,8 @@ impl Plan {
         }
     }
 
-    /// How large the events of an axiom are, by its place in [`Plan::axioms`]; of a law, all laws together. None unless
-    /// formulas have exact probabilities.
+    /// The size of an axiom's events, by its place in [`Plan::axioms`]; for a law, of all laws together. `None` without
+    /// exact probabilities.
     pub fn event_size(&self, axiom: usize) -> Option<EventSize> {
         let events = self.events.as_ref()?;
         Some(match self.axioms[axiom].hard {
@@ -398,17 +401,18 @@ impl Plan {
         self.strata.strata.iter().any(|s| s.shared.is_some())
     }
 
-    /// What is probably not meant: guards that keep nothing, families without members.
+    /// Warnings about what is probably a mistake: guards that keep nothing, families without
+    /// members.
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
     }
 
-    /// The semantics it was made for.
+    /// The semantics of the plan.
     pub fn semantics(&self) -> &Semantics {
         &self.semantics
     }
 
-    /// The data it was made for.
+    /// The data of the plan.
     pub fn data(&self) -> &Data {
         &self.data
     }
@@ -424,15 +428,15 @@ impl Plan {
         program.into_iter().flat_map(|p| &p.rewrites)
     }
 
-    /// The summands of all axioms in order, by axiom; and whether each process has a share of it
-    /// ([`PlanOptions::sharded`]).
+    /// The summands of all axioms in order: the axiom of each, and whether each process has a share
+    /// of it ([`PlanOptions::sharded`]).
     pub fn shares(&self) -> Vec<(usize, bool)> {
         let programs = self.programs.iter().enumerate();
         let roots = programs.flat_map(|(i, p)| p.roots.iter().map(move |root| (i, root.sharded)));
         roots.collect()
     }
 
-    /// What the engine runs of each axiom, then of each stratum, plain and negated, if that is asked for.
+    /// What the engine runs for each axiom, then for each stratum, plain and negated as needed.
     pub(crate) fn all_programs(&self) -> impl Iterator<Item = Option<&Physical>> {
         let strata = self.strata.strata.iter().flat_map(|s| &s.programs);
         (self.programs.iter().map(Some)).chain(strata.map(Option::as_ref))
@@ -443,9 +447,9 @@ impl Plan {
         self.programs.iter().map(|p| p.nodes.len()).sum()
     }
 
-    /// About how many numbers predicates are asked for, whatever steps see of them.
+    /// About how many numbers the predicates give, whatever part of them a step sees.
     pub fn answers(&self) -> u128 {
-        // Each part of a formula may ask for one in each grounding.
+        // Each part of a formula may need one in each grounding.
         let parts = self.programs.iter().map(|p| p.nodes.len() as u128);
         let axioms = self.axioms.iter().zip(parts);
         let asked = axioms

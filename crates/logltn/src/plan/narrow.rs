@@ -7,8 +7,9 @@
 //! - a quantifier whose variables its body does not read is the body, if it is idempotent: LogMeanExp, mean, max, min;
 //! - `forall x. forall y. φ` is first made `forall x, y. φ`, which is one loop, if the operator regroups.
 //!
-//! A variable can go only together with those that the guard ties to it, and only if the guard leaves
-//! something: then each binding of the others has as many bindings of it.
+//! A variable can be removed only together with those that the guard ties to it, and only if the
+//! guard keeps something: then each binding of the other variables has the same number of bindings of
+//! these.
 
 use std::sync::Arc;
 
@@ -23,18 +24,18 @@ use crate::semantics::Semantics;
 use crate::source::Span;
 use crate::theory::*;
 
-/// How many bindings may be counted to see that a guard leaves something.
+/// How many bindings may be counted to see that a guard keeps something.
 const MAX_COUNTED: u128 = 1 << 20;
 
-/// What the pass looks at, and what it has done.
+/// The input of the pass, and what it has done.
 pub(super) struct Narrow<'a> {
     pub scope: Scope<'a>,
     pub semantics: &'a Semantics,
     /// The axiom as it was written, for people.
     pub written: &'a Formula,
-    /// Where it does not pay as well.
+    /// Whether to rewrite even where it does not pay.
     pub always: bool,
-    /// What this process has its own of: quantifiers over that stay.
+    /// What belongs to this process alone: quantifiers over it stay.
     pub shards: Option<Shards<'a>>,
     pub rewrites: &'a mut Vec<Rewrite>,
 }
@@ -47,7 +48,7 @@ struct Part {
 }
 
 impl Narrow<'_> {
-    /// Puts every quantifier into narrower parts where that is exact and cheaper.
+    /// Splits every quantifier into narrower parts where that is exact and cheaper.
     pub fn apply(&mut self, normal: &mut Normal) {
         self.merge(normal);
         match self.quantifier(normal) {
@@ -171,7 +172,8 @@ impl Narrow<'_> {
         guard: Option<&Guard>,
         body: &Normal,
     ) -> Option<(Vec<Part>, u128, Rewrite)> {
-        // Inner quantifiers are counted per binding around them, which would change.
+        // The bindings of inner quantifiers are counted once per binding around them, and that
+        // number would change.
         if !self.semantics.is_idempotent(forall) || body.has_quantifier() {
             return None;
         }
@@ -187,7 +189,7 @@ impl Narrow<'_> {
             _ => vec![body],
         };
         let groups = groups(variables, conditions);
-        // The members that read of the same groups of variables; for `exists` each by itself.
+        // The members that read the same groups of variables; for `exists` each member alone.
         let mut parts: Vec<(Vec<bool>, Vec<&Normal>)> = Vec::new();
         for member in members {
             let mut read = Vec::new();
@@ -203,7 +205,7 @@ impl Narrow<'_> {
         if parts.iter().all(|(touched, _)| touched.iter().all(|t| *t)) {
             return None;
         }
-        // A quantifier must not become a literal where that is told apart.
+        // A quantifier must not become a literal where an operator distinguishes the two.
         let bare = parts.len() == 1 && parts[0].0.iter().all(|t| !t) && body.is_literal();
         if bare && self.semantics.tells_literals_apart() {
             return None;

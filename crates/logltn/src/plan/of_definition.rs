@@ -1,4 +1,5 @@
-//! The question the value of a definition for some tuples: a `find` over a table that has them as its rows.
+//! The question for the value of a definition at some tuples: a `find` over a table that has them as its
+//! rows.
 
 use std::sync::Arc;
 
@@ -11,8 +12,9 @@ use crate::source::Span;
 use crate::theory::*;
 
 impl Plan {
-    /// A plan that asks the value of a definition for tuples of individuals, given one after the other. A definition
-    /// without parameters has one. [`Engine::truths_in_order`](crate::Engine::truths_in_order) answers.
+    /// A plan that asks for the value of a definition at some tuples of individuals, given one after the other. A
+    /// definition without parameters has one tuple. [`Engine::truths_in_order`](crate::Engine::truths_in_order)
+    /// answers.
     ///
     /// ```
     /// use logltn::{Data, Engine, Output, Parameters, Plan, Semantics, Source, Theory};

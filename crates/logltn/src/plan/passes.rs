@@ -1,11 +1,11 @@
-//! The passes by name, and what they made of each axiom, for people.
+//! The passes by name, and their results for each axiom, for people.
 
 use std::fmt;
 
 /// A pass of the planner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
-    /// Negation at the atoms where the semantics wants it; families, `all` and `any` written out.
+    /// Negation at the atoms where the semantics needs it; families, `all` and `any` written out.
     Normal,
     /// Quantifiers moved inward.
     Narrow,
@@ -60,5 +60,5 @@ impl fmt::Display for Pass {
     }
 }
 
-/// An axiom after each of the passes that leave it a formula.
+/// An axiom after each of the passes whose result is a formula.
 pub(super) type Forms = Vec<String>;

@@ -1,5 +1,6 @@
-//! What the engine runs: an axiom with everything resolved that does not change from step to step. Where each level finds
-//! its slots in its parent's block, in which buffer each node's value stands, which parts are small clauses.
+//! What the engine runs: an axiom with everything resolved that does not change from step to step, such as where each
+//! level finds its slots in its parent's block, which buffer holds each node's value, and which parts are small
+//! clauses.
 
 use std::sync::Arc;
 
@@ -14,14 +15,14 @@ use crate::operators::{Additive, Bilinear, Summand};
 /// An axiom, ready for the lanes.
 #[derive(Clone, Debug)]
 pub(crate) struct Physical {
-    /// Of the theory, whose variables it is about.
+    /// The axiom of the theory, whose variables it uses.
     pub axiom: usize,
     pub nodes: Vec<Node>,
     pub root: usize,
     /// The nodes that add up to the axiom's value: one, or the members of a conjunction of quantifiers.
     pub roots: Vec<Root>,
-    /// Level 0 is outside all quantifiers; every quantifier has its own level. After these come those that go
-    /// through small clauses by rows, which look up nothing new.
+    /// Level 0 is outside all quantifiers; every quantifier has its own level. After these come the levels of
+    /// small clauses over rows, which look up nothing new.
     pub levels: Vec<Level>,
     pub quantifier_levels: usize,
     /// The roots that are small clauses.
@@ -34,15 +35,15 @@ pub(crate) struct Physical {
     /// Functions between variables and what they name together.
     pub applied: Vec<Applied>,
     pub eliminations: Vec<Elimination>,
-    /// What the passes have rewritten, for people.
+    /// What the passes rewrote, for people.
     pub rewrites: Vec<Rewrite>,
-    /// If the bindings of the root are asked for one by one.
+    /// Present if the bindings of the root are asked for one by one.
     pub ranking: Option<Ranking>,
-    /// If they are to be explained.
+    /// Present if they are to be explained.
     pub form: Option<Arc<Ungrounded>>,
 }
 
-/// A part of an axiom that the lanes can share among them.
+/// A part of an axiom that the lanes can divide among themselves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Root {
     pub node: usize,
@@ -58,9 +59,9 @@ pub(crate) struct Root {
 pub(crate) struct Node {
     pub kind: NodeKind,
     pub level: usize,
-    /// Which of its level's buffers holds its value. The members of a connective are side by side.
+    /// The buffer of its level that holds its value. The members of a connective are side by side.
     pub buffer: usize,
-    /// For a literal: where its places stand; for an elimination, its keys.
+    /// For a literal: where its places are; for an elimination: where its keys are.
     pub place: SlotSource,
     /// In a definition that was written out: its empty `exists` are not counted.
     pub uncounted: bool,
@@ -86,7 +87,7 @@ pub(crate) struct Level {
     pub read_by_literals: Vec<bool>,
     pub wide_adds: Vec<Add>,
     pub resolves: Vec<Lookup>,
-    /// The number of nodes whose values stand in this level's block.
+    /// The number of nodes whose values are in this level's block.
     pub buffers: usize,
     /// How many bindings a block of this level holds.
     pub capacity: usize,
@@ -98,20 +99,20 @@ pub(crate) struct LevelComponent {
     pub key: Option<SlotSource>,
     /// For people.
     pub bound: Arc<Bound>,
-    /// Its place in the text of the quantifier.
+    /// The place of the quantifier in the text.
     pub position: usize,
 }
 
 /// What the components of a level add to a slot.
 #[derive(Clone, Debug)]
 pub(crate) struct Add {
-    /// Where the parent level has the sum so far.
+    /// Where the parent level keeps the sum so far.
     pub from: SlotSource,
     /// Per component.
     pub maps: Vec<Vec<usize>>,
 }
 
-/// A wide slot whose parts are all there is looked up, and the result added to an array.
+/// A wide slot that is complete is looked up, and the result is added to an array.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lookup {
     pub wide: usize,
@@ -122,7 +123,7 @@ pub(crate) struct Lookup {
 /// The most literals of a small clause.
 pub(crate) const MOST_LITERALS: usize = 4;
 
-/// A connective of two to four literals right under the quantifier of an axiom, the commonest of all formulas. The engine
+/// A connective of two to four literals directly under the quantifier of an axiom, the most common formula. The engine
 /// takes value and derivatives of such a clause in one pass (`engine/clause`) instead of node by node.
 #[derive(Clone, Debug)]
 pub(crate) struct SmallClause {
@@ -131,7 +132,7 @@ pub(crate) struct SmallClause {
     pub form: Form,
     /// Of its quantifier.
     pub forall: bool,
-    /// What the quantifier does with the values.
+    /// How the quantifier aggregates the values.
     pub additive: Additive,
     /// The level that lists the bindings; without the classes if the clause goes over rows.
     pub level: usize,
@@ -139,7 +140,7 @@ pub(crate) struct SmallClause {
     /// places.
     pub classes: usize,
     pub over_rows: bool,
-    /// How many numbers make a value: one of each literal, or a row of the only one.
+    /// How many numbers a value is computed from: one of each literal, or a row of the only one.
     pub members: usize,
     /// About how much work a binding of that level is.
     pub cost: u64,
@@ -160,7 +161,7 @@ pub(crate) struct ClauseLiteral {
     pub place: SlotSource,
 }
 
-/// What a small clause computes for each binding, and what is done with the values.
+/// What a small clause computes for each binding, and how the values are aggregated.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Form {
     /// `or` in log space, added up: log Σ exp(α x), less the log of the number of literals if `mean`, over α.
@@ -169,9 +170,9 @@ pub(crate) enum Form {
     ExistsClass { mean: bool },
     /// `or` in log space as the greatest literal, added up.
     Max,
-    /// A connective of two truth degrees made of products, of which something is added up.
+    /// A connective of two truth degrees made of products, and the sum that is taken over it.
     Product {
-        /// The connective, projected as the quantifier wants it.
+        /// The connective, with the projection that the quantifier needs.
         of: Bilinear,
         summand: Summand,
     },

@@ -27,11 +27,11 @@ pub(crate) struct Component {
     /// Flat: `arity` numbers per tuple, individuals by index or one row of the table.
     pub tuples: Vec<u32>,
     pub arity: usize,
-    /// How many combinations the guard was asked about, over all keys.
+    /// How many combinations the guard was tested on, over all keys.
     pub candidates: u128,
     /// How the tuples were found, for people.
     pub method: String,
-    /// A step may look at some of the rows only.
+    /// Whether a step may see only some of the rows.
     pub batched: Option<TableId>,
 }
 
@@ -49,14 +49,14 @@ impl Component {
     }
 }
 
-/// What a component lists.
+/// The kind of a component.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ComponentSource {
     /// All individuals of a sort.
     Sort(SortId),
     /// All rows of a table.
     Rows(TableId),
-    /// What a guard keeps of some variables' combinations, or of a table's rows.
+    /// The combinations of some variables, or the rows of a table, that a guard keeps.
     Guarded { rows_of: Option<TableId> },
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Map {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum MapValues {
-    /// As it is: a class, a key, a part of a place in a complete table.
+    /// The value itself: a class, a key, a part of a place in a complete table.
     Plain(Vec<u32>),
     /// The code of a request's row; adds the row's number times the width.
     Rows { request: usize, codes: Vec<u64> },
@@ -81,14 +81,14 @@ pub(crate) enum MapValues {
 #[derive(Clone, Debug)]
 pub(crate) struct RequestPlan {
     pub predicate: PredicateId,
-    /// How the arguments are made of individuals.
+    /// How the arguments are built from individuals.
     pub shape: Vec<ArgumentShape>,
     /// The number of individuals that each leaf of the shape may be; codes are mixed-radix numbers. Where one of them is 0 there
     /// are no codes.
     pub extents: Vec<u64>,
     /// The number of answers per row: 1, or one per class.
     pub width: usize,
-    /// Some literal needs every row there can be, so rows are numbered by their codes.
+    /// Some literal needs every possible row, so rows are numbered by their codes.
     pub complete: bool,
     /// Depends on a batched table: numbered again for each batch.
     pub dynamic: bool,
@@ -96,11 +96,11 @@ pub(crate) struct RequestPlan {
     pub occurs: [bool; 2],
     /// Codes of atoms without variables.
     pub constant_codes: Vec<u64>,
-    /// The first place in the theory that asks for it.
+    /// The first place in the theory that uses it.
     pub span: Span,
 }
 
-/// The strata of a plan are its first requests, and ask no predicate.
+/// The first requests of a plan are its strata, and belong to no predicate.
 pub(crate) const NO_PREDICATE: PredicateId = PredicateId(u32::MAX);
 
 impl RequestPlan {
@@ -117,7 +117,7 @@ impl RequestPlan {
     }
 }
 
-/// How an argument of a predicate is made of individuals.
+/// How an argument of a predicate is built from individuals.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ArgumentShape {
     /// An individual of a sort.
@@ -157,19 +157,19 @@ pub(crate) struct Program {
     pub form: Option<Arc<Ungrounded>>,
 }
 
-/// An axiom before it was grounded, to be looked at binding by binding.
+/// An axiom before grounding, to be evaluated binding by binding.
 #[derive(Clone, Debug)]
 pub(crate) struct Ungrounded {
     /// The normal form.
     pub written: Normal,
-    /// The same with `exists` as sums of products, if nothing else was rewritten.
+    /// The same with `exists` as sums of products, if that is all that was rewritten.
     pub eliminated: Option<Normal>,
     /// How many `forall`s there are at the root.
     pub foralls: usize,
 }
 
-/// The bindings of the quantifiers at the root, to be told apart: each is a few mixed-radix numbers, whose order is that
-/// of the individuals.
+/// Identifies the bindings of the quantifiers at the root: each is a few mixed-radix numbers, whose order is that of
+/// the individuals.
 #[derive(Clone, Debug)]
 pub(crate) struct Ranking {
     /// The levels of these quantifiers, from the outside to the inside.
@@ -198,14 +198,15 @@ pub(crate) enum DigitOf {
     Row(TableId, Vec<VarId>),
 }
 
-/// The most numbers of a [`Ranking`].
+/// The greatest number of numbers of a [`Ranking`].
 pub(crate) const MOST_CODES: usize = 4;
 
 /// An `exists` whose variables are eliminated one after another, instead of going through all bindings.
 ///
 /// Each step goes through the combinations of a few variables, adds up what the factors and the messages
-/// of earlier steps have for them, and sums (or maximises) over the variables that go. The message is a
-/// number for each combination of those that stay, the last one of each chain a single number.
+/// of earlier steps have for them, and sums (or maximises) over the variables that it eliminates. The
+/// message is a number for each combination of the remaining variables; the last message of each chain
+/// is a single number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Elimination {
     pub factors: Vec<EliminationFactor>,
@@ -214,21 +215,21 @@ pub(crate) struct Elimination {
     /// The slot, at the level of the node, that holds the key.
     pub key_slot: Option<usize>,
     pub steps: Vec<EliminationStep>,
-    /// By step: whether no variable is left after it, so that its message is a part of the result.
+    /// By step: whether no variable remains after it, so that its message is part of the result.
     pub last: Vec<bool>,
-    /// By key and step: which of the step's lists, or [`NO_LIST`] where the guard leaves nothing.
+    /// By key and step: which of the step's lists, or [`NO_LIST`] where the guard keeps nothing.
     pub lists_of_key: Vec<u32>,
     /// By key: how many bindings the `exists` has, and the natural log of that.
     pub counts: Vec<u128>,
     pub log_counts: Vec<f64>,
-    /// Variables that nothing reads multiply the bindings by this; and the natural log of that.
+    /// The factor by which variables that nothing reads multiply the bindings, and its natural log.
     pub unread: u128,
     pub log_unread: f64,
     /// All combinations of all steps, over all keys.
     pub combinations: u128,
 }
 
-/// Instead of a list: the guard leaves nothing.
+/// Instead of a list: the guard keeps nothing.
 pub(crate) const NO_LIST: u32 = u32::MAX;
 
 impl Elimination {
@@ -274,7 +275,7 @@ impl Elimination {
         product
     }
 
-    /// About how much work one outer binding is, beside its factors.
+    /// About how much work one outer binding is, apart from its factors.
     pub fn cost(&self) -> u64 {
         let keys = self.counts.len().max(1) as u128;
         let steps = self.steps.len().max(1) as u128;
@@ -343,7 +344,7 @@ pub(crate) struct SlotBase {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Level {
     pub parent: usize,
-    /// What it runs over: all combinations of these.
+    /// The components: it runs over all combinations of their tuples.
     pub bound: Vec<Arc<Bound>>,
     /// For each of them, the slot at the parent level that holds the key, if it has one.
     pub key_slots: Vec<Option<usize>>,
@@ -375,7 +376,8 @@ pub(crate) enum ResolveTable {
     Request(usize),
     /// A key table of the program.
     Key(usize),
-    /// What functions of the program make of the code: the row of a request, or else a class as it is.
+    /// The result of the program's functions for the code: the row of a request, or else a class, used
+    /// directly.
     Applied {
         functions: usize,
         request: Option<usize>,
@@ -396,11 +398,12 @@ impl ResolveTable {
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub kind: NodeKind,
-    /// The level in whose block its value stands.
+    /// The level whose block holds its value.
     pub level: usize,
     /// The two halves of an equivalence: they bind the same variables of the text twice.
     pub equivalence: bool,
-    /// Made of a quantifier without others inside: how many bindings that had, whatever is around it.
+    /// Made from a quantifier without others inside: the number of its bindings, which does not
+    /// depend on outer variables.
     pub groundings: Option<u128>,
     pub span: Span,
 }
@@ -438,7 +441,7 @@ pub(crate) enum NodeKind {
 }
 
 impl NodeKind {
-    /// The nodes right under this one.
+    /// The children of this node.
     pub fn children(&self, eliminations: &[Elimination]) -> Vec<usize> {
         match self {
             NodeKind::Constant(_) | NodeKind::Literal { .. } | NodeKind::Use { .. } => Vec::new(),

@@ -1,4 +1,4 @@
-//! What can be wrong with a question once the data are known.
+//! Mistakes in a question that show once the data are known.
 
 use crate::data::Data;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -6,7 +6,7 @@ use crate::guard_parts::Part;
 use crate::recursion::deep;
 use crate::theory::*;
 
-/// Individuals written by number of which there are not this many.
+/// Individuals that are written by number and do not exist.
 pub(super) fn check_individuals(data: &Data, query: &Query) -> Diagnostics {
     let mut found = Diagnostics::new();
     look_at(data, query, &query.axiom.formula, &mut found);

@@ -1,4 +1,4 @@
-//! Many processes: which axioms can be put together of what each process sees of its own rows.
+//! Many processes: which axioms can be merged from what each process computes for its own rows.
 //!
 //! A process has its own rows of batched and streamed tables, and its own individuals of sorts whose size comes with the call. A
 //! quantifier over one of them that is (a summand of) the axiom keeps a state that merges with those of the others. Anything
@@ -17,7 +17,7 @@ use crate::semantics::Semantics;
 use crate::source::Span;
 use crate::theory::*;
 
-/// What a process has its own of.
+/// What belongs to this process alone.
 #[derive(Clone, Copy)]
 pub(super) struct Shards<'a> {
     pub data: &'a Data,
@@ -34,12 +34,12 @@ impl Shards<'_> {
     }
 
     fn of_variable(&self, variable: VarId) -> bool {
-        // What an elimination has made up is nobody's.
+        // Variables that elimination made belong to no process.
         let sort = self.variables.get(variable.index()).map(|v| v.sort);
         matches!(sort, Some(ColumnSort::Sort(sort)) if self.data.streams_sort(sort))
     }
 
-    /// How many of this process' own rows or individuals a quantifier binds at once.
+    /// How many binders of this process's own rows or individuals a quantifier has.
     pub fn bound(&self, binding: &Binding) -> usize {
         match binding {
             Binding::Rows(table, _) => match table.product() {
@@ -76,7 +76,7 @@ impl Shards<'_> {
         }
     }
 
-    /// Refuses a definition that would: wherever it is used, it is inside a formula.
+    /// Refuses a definition that would have to: wherever it is used, it is inside a formula.
     pub fn check_definition(&self, body: &Axiom, formula: &Normal) -> Result<(), Diagnostic> {
         self.check_variables(body)?;
         self.check_guards(body, formula)?;
@@ -146,7 +146,7 @@ impl Shards<'_> {
         Ok(())
     }
 
-    /// Everything inside a part must be at hand.
+    /// Everything inside a part must be known to this process.
     fn check_inside(&self, axiom: &Axiom, formula: &Normal) -> Result<(), Diagnostic> {
         if let Kind::Quantifier { binding, .. } = &formula.kind {
             if self.bound(binding) > 0 {
@@ -168,7 +168,8 @@ impl Shards<'_> {
         deep(|| (formula.children()).try_for_each(|inner| self.check_inside(axiom, inner)))
     }
 
-    /// A table that all processes have cannot be about individuals that each sets itself.
+    /// A table that is the same on all processes cannot refer to individuals that differ between
+    /// them.
     fn check_binding(
         &self,
         axiom: &Axiom,

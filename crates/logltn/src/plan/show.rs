@@ -82,8 +82,8 @@ fn mean(counts: &[u128]) -> u128 {
 }
 
 impl Plan {
-    /// What a pass made of an axiom, by its place in [`Plan::axioms`]. The first four passes leave a formula; what they
-    /// made is there if [`PlanOptions::keep_forms`](super::PlanOptions::keep_forms) said so.
+    /// The result of a pass for an axiom, by its place in [`Plan::axioms`]. The first four passes give a formula, which
+    /// is kept if [`PlanOptions::keep_forms`](super::PlanOptions::keep_forms) said so.
     pub fn form(&self, axiom: usize, pass: Pass) -> Option<String> {
         let program = self.programs.get(axiom)?;
         let kept = |at: usize| self.forms.get(axiom)?.get(at).cloned();
@@ -101,7 +101,7 @@ impl Plan {
         }
     }
 
-    /// What a pass made of all axioms, for people.
+    /// The result of a pass for all axioms, for people.
     pub fn show_pass(&self, pass: Pass) -> String {
         let mut out = String::new();
         let written = self.each_family(&mut out, |out, axiom| {
@@ -166,7 +166,7 @@ impl Plan {
         Ok(())
     }
 
-    /// All that is known about one axiom.
+    /// Everything that is known about one axiom.
     fn axiom(&self, out: &mut impl Write, index: usize) -> fmt::Result {
         let (axiom, program) = (&self.axioms[index], &self.programs[index]);
         write!(
@@ -201,7 +201,7 @@ impl Plan {
         self.node(out, program, program.root, 2)
     }
 
-    /// The parts that the lanes share, and the blocks that they go through.
+    /// The parts that the lanes divide, and the blocks that they visit.
     fn lowered_text(&self, program: &Physical) -> String {
         let mut lines = Vec::new();
         let counted = |n: usize, what: &str| match n {
@@ -290,7 +290,7 @@ impl Plan {
         )
     }
 
-    /// An upper bound that needs no walk: the distinct codes of maps and constants, and of all
+    /// An upper bound that visits no bindings: the distinct codes of maps and constants, and of all
     /// combinations where several components name a row.
     fn distinct_rows(&self, request: usize) -> usize {
         let mut codes: Vec<u64> = self.requests[request].constant_codes.clone();
@@ -390,7 +390,7 @@ impl Plan {
         children.try_for_each(|child| self.node(f, program, child, inside))
     }
 
-    /// What variables of an axiom are called.
+    /// The names of an axiom's variables.
     fn names(&self, program: &Physical, variables: &[VarId]) -> Vec<&str> {
         let axiom = &self.data.theory().axioms[program.axiom];
         let name = |v: &VarId| axiom[*v].name.as_str();

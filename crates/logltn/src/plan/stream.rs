@@ -1,5 +1,5 @@
-//! Rows that come with the call: like a prepared statement, a plan keeps the normal forms of the axioms that depend on them
-//! and plans these again, with every list that does not depend on the rows as it is.
+//! Rows that come with the call: like a prepared statement, a plan keeps the normal forms of the axioms that depend on
+//! them and plans these again; lists that do not depend on the rows stay.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ use crate::theory::*;
 #[derive(Clone, Debug)]
 pub(super) struct Streaming {
     options: PlanOptions,
-    /// Without components, maps and requests, which the plan has.
+    /// Without components, maps and requests, which are in the plan.
     shared: Shared,
     axioms: Vec<StreamedAxiom>,
-    /// What is to be said about the other axioms.
+    /// The warnings about the other axioms.
     warnings: Diagnostics,
     kept: Kept,
 }
@@ -58,7 +58,7 @@ pub(super) fn depends(data: &Data, axiom: &Axiom) -> bool {
 
 fn formula_depends(data: &Data, formula: &Formula) -> bool {
     let theory = data.theory();
-    // How constants are numbered may depend on the size of their sort.
+    // The numbers of constants may depend on the size of their sort.
     let constant = |part: Part, found: &mut bool| {
         if let Part::Term(Term {
             kind: TermKind::Constant(id),
@@ -141,9 +141,9 @@ impl Plan {
         Some((fixed.components, fixed.maps, fixed.requests))
     }
 
-    /// Whether axioms that depend on what comes with a call ask a predicate about nothing but cells of the rows, or individuals, that
-    /// their first quantifier ranges over. Then a call asks about the same rows whatever else a plan was made for; otherwise that
-    /// depends on how the axioms are rewritten, and that on what is cheaper.
+    /// Whether axioms that depend on what comes with a call ask a predicate about nothing but cells of the rows, or
+    /// individuals, that their first quantifier ranges over. Then the rows that a call needs do not depend on the rest
+    /// of the plan; otherwise they depend on how the axioms are rewritten, and so on the estimated costs.
     pub fn asks_first_bindings(&self, predicate: PredicateId) -> bool {
         let theory = self.data.theory();
         let per_class = self.outputs[predicate.index()].per_class;

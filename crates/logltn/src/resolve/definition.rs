@@ -7,7 +7,7 @@ use crate::syntax::{DefinitionSyntax, Expr, Name};
 use crate::theory::*;
 
 impl Resolver<'_> {
-    /// Makes the name known, with the sorts of its parameters: formulas before it may use it.
+    /// Declares the name with the sorts of its parameters: earlier formulas may use it.
     pub(super) fn declare_definition(&mut self, syntax: &DefinitionSyntax) {
         let Some(sorts) = self.parameter_sorts(&syntax.parameters) else {
             return self.declare(&syntax.name, Symbol::Broken);
@@ -31,7 +31,7 @@ impl Resolver<'_> {
                 weight: 1.0,
                 variables,
                 family: None,
-                // Until it is read.
+                // A placeholder until the formula is read.
                 formula: Formula {
                     kind: FormulaKind::And(Vec::new()),
                     span: syntax.formula.span,
@@ -61,9 +61,9 @@ impl Resolver<'_> {
         sorts.into_iter().collect()
     }
 
-    /// Reads the formula of a definition; whether that went well.
+    /// Reads the formula of a definition. Returns whether that succeeded.
     pub(super) fn define(&mut self, syntax: DefinitionSyntax) -> bool {
-        // Of two with the same name the first one counts.
+        // If two have the same name, the first one counts.
         let declared = self.theory.definitions.iter();
         let Some(place) = (declared.clone()).position(|d| d.body.name_span == syntax.name.span)
         else {
@@ -121,7 +121,7 @@ impl Resolver<'_> {
         predicates.chain(definitions).collect()
     }
 
-    /// Of definitions that use each other in a cycle at most one has a depth.
+    /// At most one definition of a cycle has a depth.
     pub(super) fn check_depths(&mut self) {
         for circle in self.theory.circles() {
             let with_depth = |d: &&DefinitionId| self.theory[**d].depth.is_some();

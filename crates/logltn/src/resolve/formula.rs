@@ -66,7 +66,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// What to write instead depends on what is compared: a guard takes neither predicates nor what is learnt.
+    /// What to write instead depends on what is compared: a guard takes neither predicates nor learnt functions.
     fn comparison_as_formula(&mut self, operator: Comparison, a: &Expr, b: &Expr, span: Span) {
         let slice = |expr: &Expr| shortened(self.theory.source.slice(expr.span));
         let text = shortened(self.theory.source.slice(a.span.to(b.span)));
@@ -158,7 +158,7 @@ impl Resolver<'_> {
         });
     }
 
-    /// Whether this can only be an individual: a name that is not a number.
+    /// Whether this must be an individual: a name that is not a number.
     fn class_beside(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Name(name) => !matches!(self.symbols.get(name), Some((Symbol::Param(_), _))),
@@ -186,7 +186,7 @@ impl Resolver<'_> {
     }
 
     fn formulas(&mut self, members: &[Expr]) -> Option<Vec<Formula>> {
-        // All are looked at before giving up, so that every mistake is reported.
+        // All are checked before giving up, so that every mistake is reported.
         let members: Vec<_> = members.iter().map(|m| self.formula(m)).collect();
         members.into_iter().collect()
     }

@@ -197,7 +197,7 @@ impl Resolver<'_> {
                 return None;
             };
             let Some(labels) = self.data_labels.get(name) else {
-                // Of one that nobody knows, the other side says what it should be: perhaps a label that data will give.
+                // For an unknown name, the other side tells what it should be: perhaps a label that the data will give.
                 let may_be_label = |sort: &SortId| {
                     self.unreadable.contains(sort) && !self.symbols.contains_key(name)
                 };
@@ -300,7 +300,7 @@ impl Resolver<'_> {
             .push(Self::declared_here(error, declared, "declared here"));
     }
 
-    /// A number that a function says. Whether it is given by data is known when there are data.
+    /// The numeric value of a function. Whether the function is given by data is known only with the data.
     fn function_number(
         &mut self,
         id: FunctionId,
@@ -539,7 +539,7 @@ impl Resolver<'_> {
             return None;
         }
         if name.text == "dist" {
-            // One after the other: who takes the distance of two integers has made one mistake.
+            // One after the other, so that the distance of two integers is one mistake, not two.
             let a = self.featured(&arguments[0])?;
             let b = self.featured(&arguments[1])?;
             return Some(ValueKind::Dist(a, b));
@@ -553,8 +553,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// `x.age`. It is a function given by data, which is declared where it is first met; a question can use those that
-    /// there are.
+    /// `x.age`. It is a function given by data, declared at its first use; a question can use existing ones.
     fn field(&mut self, variable: &Name, field: &Name, span: Span) -> Option<ValueKind> {
         let individual = Expr {
             kind: ExprKind::Name(variable.text.clone()),

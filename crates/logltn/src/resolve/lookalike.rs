@@ -15,7 +15,7 @@ fn latin(c: char) -> Option<char> {
     LOOKALIKES.iter().find(|(l, _)| *l == c).map(|(_, a)| *a)
 }
 
-/// If `name` differs from a known one only in look-alikes, says which.
+/// If `name` differs from a known name only in look-alikes, returns that name.
 pub(super) fn help<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let known: Vec<&str> = known.into_iter().collect();
     if let Some(meant) = known.iter().find(|k| differ_in_accents(name, k)) {

@@ -1,7 +1,7 @@
 //! From [syntax](crate::syntax) to a checked [`Theory`]: names, sorts, arities, scopes.
 //!
-//! Nothing here stops at the first mistake. What cannot be understood is reported once and left out;
-//! what depends on it is not reported again.
+//! Nothing here stops at the first mistake. Whatever cannot be understood is reported once and left out; errors that
+//! follow from it are not reported.
 
 mod definition;
 mod formula;
@@ -19,8 +19,8 @@ use crate::syntax::{AxiomSyntax, Declaration, Expr, Name, SortDefinition, Sorted
 use crate::theory::*;
 use scope::Local;
 
-/// The names of the individuals of data sorts, by sort: what the manifest or the host program knows
-/// and the theory does not.
+/// The names of the individuals of data sorts, by sort: what the manifest or the host program knows them, the theory
+/// does not.
 ///
 /// ```
 /// use logltn::{Labels, Source, Theory};
@@ -57,14 +57,14 @@ impl Labels {
         self.by_sort.insert(sort.to_string(), labels);
     }
 
-    /// Says that the sort has labels which could not be read. That has been reported, so a name which may
-    /// be one of them is not reported again.
+    /// Records that the sort has labels that could not be read. That has been reported, so a name that may be one of
+    /// them is not reported again.
     pub fn insert_unreadable(&mut self, sort: &str) {
         self.unreadable.push(sort.to_string());
     }
 }
 
-/// What a theory declares by a name; axioms have their own names.
+/// What a name declares in a theory; axioms have their own namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Declared {
     /// A sort, table, predicate, function, constant or param.
@@ -73,7 +73,7 @@ pub enum Declared {
     Formula,
 }
 
-/// Which declarations are wanted.
+/// Which declarations to keep.
 type Keep<'a> = &'a dyn Fn(Declared, &str) -> bool;
 
 impl Theory {
@@ -92,8 +92,8 @@ impl Theory {
         Ok(theory)
     }
 
-    /// What could be understood of a theory, with the mistakes and warnings pushed to `out`: for a
-    /// program that wants to go on and find more mistakes elsewhere.
+    /// The parts of a theory that could be understood, with mistakes and warnings pushed to `out`: for programs that
+    /// go on to find more mistakes elsewhere.
     pub fn parse_as_far_as_possible(
         source: Source,
         labels: &Labels,
@@ -102,8 +102,8 @@ impl Theory {
         Theory::read(source, labels, out, None)
     }
 
-    /// The same without the axioms: what they say of individuals is not looked at, so these may be others. The notation
-    /// of the whole text is.
+    /// The same without the axioms: the individuals that they mention are not checked, so these may be others. The
+    /// syntax of the whole text is checked.
     pub fn parse_symbols(source: Source, labels: &Labels, out: &mut Diagnostics) -> Theory {
         Theory::parse_part(
             source,
@@ -113,8 +113,8 @@ impl Theory {
         )
     }
 
-    /// The same with the declarations that `keep` wants, by name: what others say is not looked at. Those that are kept must
-    /// speak of no others.
+    /// The same with the declarations that `keep` selects by name; others are not checked. Those that are kept must not
+    /// refer to others.
     pub fn parse_part(
         source: Source,
         labels: &Labels,
@@ -124,7 +124,7 @@ impl Theory {
         Theory::read(source, labels, out, Some(keep))
     }
 
-    /// The names that a text defines, whatever is wrong with their formulas.
+    /// The names that a text defines, even if their formulas have errors.
     pub fn defined_names(source: &Source) -> Vec<String> {
         let declarations = crate::parser::parse(source, &mut Diagnostics::new());
         (declarations.into_iter())
@@ -217,7 +217,7 @@ impl Theory {
         resolver.adopt(self);
         resolver.question = Some(Question { may_find });
         let span = formula.span;
-        // What is never used is of interest in a file that is kept, not in a question.
+        // Unused symbols matter in a file, not in a question.
         let mut axiom = resolver.axiom(AxiomSyntax {
             name: Name {
                 text: "query".into(),
@@ -248,7 +248,7 @@ impl Theory {
     }
 }
 
-/// What a name stands for.
+/// What a name refers to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Symbol {
     Sort(SortId),
@@ -259,7 +259,7 @@ pub(super) enum Symbol {
     Param(ParamId),
     Definition(DefinitionId),
     Label(SortId, u32),
-    /// Declared, but not understood; nothing is said about its uses.
+    /// Declared, but not understood; its uses get no messages.
     Broken,
 }
 
@@ -279,7 +279,7 @@ impl Symbol {
     }
 }
 
-/// After this many errors names are no longer compared with all others: nobody reads on, and the work
+/// After this many errors names are no longer compared with all others: nobody reads that many messages, and the work
 /// is errors times names.
 const MAX_SUGGESTIONS: usize = 200;
 
@@ -287,12 +287,12 @@ pub(super) struct Resolver<'a> {
     out: &'a mut Diagnostics,
     theory: Theory,
     symbols: FxHashMap<String, (Symbol, Span)>,
-    /// Individuals of data sorts that have names: known by the sort that is expected.
+    /// Named individuals of data sorts; the expected sort decides which one a name means.
     data_labels: FxHashMap<String, Vec<(SortId, u32)>>,
-    /// Data sorts whose individuals have names that nobody could read.
+    /// Data sorts whose individuals have names that could not be read.
     unreadable: Vec<SortId>,
     used: FxHashMap<String, ()>,
-    /// Names with two declarations: which one a use means is anyone's guess, so it is not judged.
+    /// Names with two declarations: their uses are ambiguous and are not checked.
     declared_twice: FxHashSet<String>,
     // Of the axiom at hand:
     /// The names in scope in the order of their binding; a name is in it twice only after an error.
@@ -300,11 +300,11 @@ pub(super) struct Resolver<'a> {
     locals: FxHashMap<String, Vec<Local>>,
     variables: Vec<Variable>,
     variable_used: Vec<bool>,
-    /// Where the variables is that are bound by the rows of a table.
+    /// The place of the variables that are bound by the rows of a table.
     row_variables: FxHashSet<Span>,
-    /// In the guard of a big connective or a family, which may not look at batch data.
+    /// In the guard of a big connective or a family, which may not read batched data.
     crisp_binder: Option<&'static str>,
-    /// If the text is not a theory: there individuals without names are written by number.
+    /// Present if the text is not a theory: there individuals without names are written by number.
     question: Option<Question>,
 }
 
@@ -352,7 +352,7 @@ impl<'a> Resolver<'a> {
         );
     }
 
-    /// Labels as they are written; none where there are too many mistakes for suggestions.
+    /// Labels as they are written; empty if there are too many mistakes for suggestions.
     fn to_suggest(&self, labels: &[String], write: fn(&str) -> String) -> Vec<String> {
         match self.out.error_count() > MAX_SUGGESTIONS {
             true => Vec::new(),
@@ -360,7 +360,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The nearest of the known names, or what it only looks like.
+    /// The nearest of the known names, or the one that it looks like.
     fn suggestion<'n>(
         &self,
         name: &str,
@@ -374,8 +374,8 @@ impl<'a> Resolver<'a> {
             .or_else(|| did_you_mean(name, known.iter().copied()))
     }
 
-    /// Marks where something is declared, if that is in the text at hand: the symbols of a query are
-    /// declared elsewhere.
+    /// Marks where something is declared, if that is in the current text: the symbols of a query are declared
+    /// elsewhere.
     fn declared_here(error: Diagnostic, span: Span, text: impl Into<String>) -> Diagnostic {
         match span == Span::default() {
             true => error,
@@ -432,7 +432,7 @@ impl<'a> Resolver<'a> {
         self.theory
     }
 
-    /// Takes over the symbols of a theory that has been checked, to check one more formula.
+    /// Takes the symbols of a checked theory, to check one more formula.
     fn adopt(&mut self, theory: &Theory) {
         let mut adopted = theory.without_places();
         adopted.axioms = Vec::new();
@@ -710,7 +710,7 @@ impl<'a> Resolver<'a> {
 
     // --- axioms ---------------------------------------------------------------------------------
 
-    /// Forgets the variables of the formula before.
+    /// Forgets the variables of the previous formula.
     fn start_formula(&mut self) {
         self.leave_scopes(0);
         self.variables.clear();
@@ -738,7 +738,7 @@ impl<'a> Resolver<'a> {
             None => None,
         };
         let formula = self.formula(&syntax.formula);
-        // Where something was not understood, it may have been a use.
+        // Text that was not understood may have been a use.
         if self.out.error_count() == errors && formula.is_some() {
             self.warn_about_unused_variables();
         }
@@ -771,7 +771,7 @@ impl<'a> Resolver<'a> {
         for (variable, used) in self.variables.iter().zip(&self.variable_used) {
             if !used && !variable.name.starts_with('_') {
                 let name = &variable.name;
-                // A row binder goes by position: without this variable it would have a column too few.
+                // A row binder is positional: without this variable it would have too few columns.
                 let help = if self.row_variables.contains(&variable.span) {
                     format!("call it `_{name}` if that is intended")
                 } else {

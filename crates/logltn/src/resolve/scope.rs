@@ -93,7 +93,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Rows and individuals at once: the rows of a table that is their product.
+    /// Rows and individuals together: the rows of a table that is their product.
     fn bind_product(&mut self, parts: &[syntax::Binding], bound_by: BoundBy) -> Option<Binding> {
         let mut variables = Vec::new();
         let mut product = Some(Vec::new());
@@ -221,7 +221,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// What to do about a name that nothing like it is known of: declare it; in a question, take one of the theory's.
+    /// The help for a name without similar known names: declare it; in a question, use one of the theory's.
     pub(super) fn how_to_declare<'k>(
         &self,
         declaration: String,

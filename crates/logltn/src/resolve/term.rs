@@ -9,7 +9,7 @@ use crate::theory::*;
 use crate::token::{quoted_label, written_label};
 
 impl Resolver<'_> {
-    /// A term of the sort `wanted`. `place` says what it is for, `declared` where that was declared.
+    /// A term of the sort `wanted`. `place` describes its use, `declared` is where the expected sort was declared.
     pub(super) fn term(
         &mut self,
         expr: &Expr,
@@ -48,7 +48,7 @@ impl Resolver<'_> {
                     span,
                     "expected a number, a column or a function's value",
                     Some(match has_call(expr) {
-                        // Of what is learnt no column can be made.
+                        // Learnt values cannot become a column.
                         true => "let the predicate compute it, as a closed form of its arguments: \
                                  `closed_form = { log_truth = \"-abs(u + 1 - v)\" }`",
                         false => "compute it beforehand, as a column of a table",
@@ -152,7 +152,7 @@ impl Resolver<'_> {
         None
     }
 
-    /// A name that the data has given to an individual, of the wanted sort if there is one.
+    /// A name that the data give to an individual, of the wanted sort if possible.
     fn data_label(&self, name: &str, wanted: ArgumentSort) -> Option<(TermKind, Option<Found>)> {
         let candidates = self.data_labels.get(name)?;
         let (sort, index) = candidates
@@ -285,7 +285,7 @@ impl Resolver<'_> {
                 let error = Self::declared_here(error, sort.span, range);
                 self.out.push(error);
             }
-            // Whether there are this many is known to the data.
+            // The data decide whether there are this many.
             (Some(value @ 0..=0xffff_ffff), Some((id, SortKind::Data)))
                 if self.question.is_some() && self.theory[id].labels.is_empty() =>
             {

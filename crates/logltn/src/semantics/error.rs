@@ -11,7 +11,7 @@ use super::Semantics;
 /// Why operators cannot be put together.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SemanticsError {
-    /// There is no such operator to replace.
+    /// There is no operator of this kind to replace.
     UnknownKey {
         /// As given.
         key: String,
@@ -23,13 +23,13 @@ pub enum SemanticsError {
         /// As given.
         operator: String,
     },
-    /// An operator that does not live where the base lives.
+    /// An operator that works in another space than the base.
     Mixed {
         /// The base's name.
         base: &'static str,
         /// The base's space.
         space: Space,
-        /// The operator that does not fit: its key.
+        /// The key of the operator that does not fit.
         key: &'static str,
         /// Its name.
         operator: &'static str,
@@ -41,7 +41,7 @@ pub enum SemanticsError {
         /// `implies` or `not`.
         key: &'static str,
     },
-    /// Any operator of a semantics whose formulas have exact probabilities.
+    /// Replacing an operator of a semantics with exact probabilities.
     Exact {
         /// One of [`Semantics::KEYS`].
         key: &'static str,
@@ -70,7 +70,7 @@ impl SemanticsError {
         }
     }
 
-    /// How to fix it, where there is something to say.
+    /// How to fix it, if there is advice.
     pub fn help(&self) -> Option<String> {
         match self {
             SemanticsError::UnknownKey { key } => did_you_mean(key, Semantics::KEYS)

@@ -58,8 +58,8 @@ pub struct Semantics {
     pub stable_eps: f64,
     /// What training minimises.
     pub loss: Loss,
-    /// Whether formulas have exact probabilities, of whole events. The operators then say what holds of single literals
-    /// alone, and cannot be replaced.
+    /// Whether formulas have exact probabilities, of whole events. The operators then apply to single literals only,
+    /// and cannot be replaced.
     pub exact: bool,
 }
 
@@ -196,7 +196,7 @@ impl Semantics {
         names
     };
 
-    /// The operators that [`Semantics::with`] knows for a key, whatever the base; none if there is no such key.
+    /// The operators that [`Semantics::with`] knows for a key, for any base; empty if there is no such key.
     ///
     /// ```
     /// use logltn::Semantics;
@@ -206,7 +206,8 @@ impl Semantics {
         Key::named(key).map(Key::every_name).unwrap_or_default()
     }
 
-    /// What the operator of a key computes, in Markdown: a line for each space that it works in; none if there is no such key.
+    /// What the operator of a key computes, in Markdown: a line for each space that it works in; empty if there is no
+    /// such key.
     ///
     /// ```
     /// use logltn::Semantics;
@@ -256,13 +257,14 @@ impl Semantics {
         BASES.iter().find(|base| base.name == name).copied()
     }
 
-    /// The aggregator of a quantifier, of what the plan puts under it.
+    /// The aggregator of a quantifier, applied to what the plan puts under it.
     pub(crate) fn aggregator(&self, forall: bool) -> Aggregator {
         let aggregator = if forall { self.forall } else { self.exists };
         aggregator.laws().of_logs.unwrap_or(aggregator)
     }
 
-    /// Whether small clauses take exp(α·literal) instead of the literals. They share tables, so all of them do or none.
+    /// Whether small clauses use exp(α·literal) instead of the literals. They share tables, so either all of them do or
+    /// none.
     pub(crate) fn clauses_take_exponentials(&self) -> bool {
         let exponentials = |semiring| matches!(semiring, Some(Semiring::Exponentials { .. }));
         match self.or.laws().semiring {
@@ -279,7 +281,7 @@ impl Semantics {
         if self.exact {
             return Err(SemanticsError::Exact { key: key.name() });
         }
-        // The space is checked before the name: in log space no name at all is right for `not`.
+        // The space is checked before the name: in log space no name is right for `not`.
         if self.space == Space::Log && key.is_normal_form_of_logs() {
             return Err(SemanticsError::NegationNormalForm { key: key.name() });
         }
@@ -336,8 +338,8 @@ impl Semantics {
         self.check_numbers().map(|()| self)
     }
 
-    /// Whether all operators live in the space of this semantics. Always so for what [`Semantics::named`]
-    /// and [`Semantics::with`] give; needed for one that was put together field by field.
+    /// Whether all operators live in the space of this semantics. Always true of what [`Semantics::named`] and
+    /// [`Semantics::with`] return; needed for a semantics that was built field by field.
     ///
     /// ```
     /// use logltn::{And, Semantics};
@@ -353,7 +355,7 @@ impl Semantics {
         Ok(())
     }
 
-    /// Whether the axioms together are as true as one of them, so that the others have no gradient.
+    /// Whether the aggregate over axioms is the truth of a single axiom, so that the others have no gradient.
     ///
     /// ```
     /// use logltn::Semantics;
@@ -369,7 +371,7 @@ impl Semantics {
         self.space != Space::Truth
     }
 
-    /// A truth or satisfaction that this semantics has computed, as people are shown it: a degree between 0 and 1.
+    /// A truth or satisfaction that this semantics has computed, for display: a degree between 0 and 1.
     ///
     /// LogSumExp can go beyond a truth of 1; that is shown as 1.
     ///
@@ -429,7 +431,7 @@ impl Semantics {
         })
     }
 
-    /// The key of an operator that shows why `key`'s does not fit.
+    /// The key of another operator, to show in the message why that of `key` does not fit.
     fn partner(&self, key: Key) -> Key {
         let home = match (self.space, key) {
             (Space::Mixed, Key::Forall) => return Key::OverAxioms,
@@ -437,7 +439,7 @@ impl Semantics {
             (Space::Log, _) => Domain::Logs,
             (Space::Truth | Space::Mixed, _) => Domain::Truths,
         };
-        // `not` comes last: it always fits, but says least.
+        // `not` comes last: it always fits, but explains least.
         [
             Key::Or,
             Key::Exists,

@@ -13,7 +13,7 @@ const MOST_INTEGER_CLASSES: usize = 20;
 /// Columns with this many different texts are examined more closely.
 const MANY_TEXTS: usize = 20;
 
-/// What is to be learnt.
+/// The kind of the target.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Task {
     /// One of these classes, in their order.
@@ -31,7 +31,7 @@ pub enum Wanted {
     Number,
 }
 
-/// What is to be learnt from the column `target`.
+/// The kind of the column `target`.
 ///
 /// # Errors
 /// If there is nothing to learn, with the reason.
@@ -151,16 +151,16 @@ pub fn task(file: &CsvFile, target: usize, wanted: Option<Wanted>) -> Result<Tas
     ))
 }
 
-/// What a column is for.
+/// The use of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Use {
     /// A network reads it.
     Feature(ColumnKind),
-    /// It says nothing, for this reason.
+    /// It carries no information, for this reason.
     LeftOut(String),
 }
 
-/// What a column other than that of the target and of names is for.
+/// The use of a column other than that of the target and of names.
 pub fn feature(file: &CsvFile, column: usize) -> Use {
     let cells = || (0..file.rows()).map(|row| file.cell(row, column));
     let mut different: Vec<&str> = cells().filter(|cell| !is_missing(cell)).collect();

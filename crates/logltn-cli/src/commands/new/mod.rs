@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     }
 }
 
-/// Makes the project, and says what was made.
+/// Makes the project, and describes it.
 fn make(arguments: &Arguments, folder: &Path) -> Result<(String, Diagnostics), Diagnostics> {
     let stem = folder
         .file_name()
@@ -229,7 +229,7 @@ fn column_name(file: &CsvFile, column: usize) -> String {
     }
 }
 
-/// What was made, and what to do with it.
+/// The description of the project, and the next commands.
 fn said(plan: &Plan<'_>, manifest: &Path, folder: &Path, left_out: &[String]) -> String {
     let file = plan.file;
     let (symbol, target) = (plan.symbol(), plan.target);

@@ -6,7 +6,7 @@ use logltn_data::{ColumnKind, CsvFile};
 
 use super::columns::Task;
 
-/// What a project is made of.
+/// The parts of a project.
 pub struct Plan<'f> {
     /// The name of the theory and the manifest.
     pub name: String,

@@ -16,14 +16,14 @@ from .. import InputWarning
 from .._theory import Theory
 from . import _training as training
 
-# What the estimator adds to a theory.
+# The parts that the estimator adds to a theory.
 _TABLE, _AXIOM, _EQUAL = "labelled_", "labels_", "near_"
 # A table of more rows is visited in batches, a sort of more individuals is sampled.
 _BATCH, _SAMPLE = 32, 256
 
 
 class _Estimator(BaseEstimator):
-    """What both estimators share."""
+    """The common part of both estimators."""
 
     # Set by `fit`.
     network_: list[training.Layer]

@@ -11,7 +11,7 @@ from .. import _native
 
 
 class Answered(NamedTuple):
-    """What a call is about, after its networks have run."""
+    """A call after its networks have run."""
 
     asked: Any
     coming: Any
@@ -26,9 +26,9 @@ class Answered(NamedTuple):
 
 
 class Call(NamedTuple):
-    """What a call has besides tensors."""
+    """The parts of a call besides tensors."""
 
-    # The knowledge base of what came with the call.
+    # The knowledge base for the call's data.
     knowledge: Any
     native: Any
     # What each tensor is.
@@ -129,7 +129,7 @@ class Loss(torch.autograd.Function):
 
 
 class Axioms(torch.autograd.Function):
-    """The truths of all axioms. What they will be weighed by is not known yet, so their gradient is a second pass."""
+    """The truths of all axioms. Their weights are not known yet, so the gradient takes a second pass."""
 
     @staticmethod
     def forward(ctx: Any, owner: Any, call: Call, dtype: Any, *tensors: Any) -> Any:

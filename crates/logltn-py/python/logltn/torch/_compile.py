@@ -1,4 +1,4 @@
-"""What `torch.compile` leaves alone: a graph break is all that it can make of a call to the engine."""
+"""Functions that `torch.compile` leaves alone: a call to the engine is always a graph break."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def eagerly(method: Method) -> Method:
-    """A method that runs as it is, and all that it calls, also where somebody compiles what calls it.
+    """A method that runs uncompiled, with everything that it calls, even if its caller is compiled.
 
     PyTorch's own `torch.compiler.disable` imports all of its compiler, which takes seconds: so it is asked only where that is there.
     """

@@ -184,7 +184,7 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
                 self._own.setdefault(sort, []).append(name)
 
     def _sort(self, name: str, given: Any) -> Any:
-        """Keeps what networks read of a sort, and says what the plan has to know."""
+        """Keeps what networks read of a sort, and returns what the plan needs."""
         if isinstance(given, torch.nn.Embedding):
             self.individuals.put(name, given)
             return given.weight.detach().cpu().numpy()
@@ -223,7 +223,7 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
     def _run(
         self, knowledge: _KnowledgeBase, requests: list[Any], numbers: list[float], sorts: Any, functions: Any, given: set[int]
     ) -> tuple[list[tuple[int, int]], list[torch.Tensor]]:
-        """What the networks say to requests, but to those of predicates that are given."""
+        """The networks' answers to requests, except for predicates that are given."""
         asked = []
         for predicate, shape, rows, arity, count in requests:
             asked.append((predicate, shape, np.frombuffer(rows, np.int32).reshape(count, arity)))
@@ -277,14 +277,14 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
     ) -> torch.Tensor:
         if _transforming() is not None:
             return self._formula(_plain(call), tensors, True)[1].to(dtype)
-        if device is None and self._backend.name == "auto":  # all are on the CPU, and in a hurry
+        if device is None and self._backend.name == "auto":  # all are on the CPU: take the quick way
             self.__dict__["_ran_on"] = _CPU
             loss = Loss.apply(self, _plain(call), dtype, *tensors)
         else:
             loss = self._anywhere(Loss, DeviceLoss, tensors, call, dtype, device, check)
         self._look(call, tensors)
         if type(call.coming) is Answered and torch.is_grad_enabled() and not loss.requires_grad:
-            # An empty batch asks networks nothing; `backward` in a loop has nothing to do then, and no reason to fail.
+            # An empty batch needs no networks; `backward` in a loop must then do nothing and not fail.
             if not any(kind == 2 and tensor.numel() for (_, kind), tensor in zip(call.which, tensors)):
                 loss.requires_grad_()
         return loss
@@ -347,7 +347,7 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
             except InputError:
                 if there is None or check or leaves_out:
                     raise
-            # On a device numbers are not looked at.
+            # On a device numbers are not checked.
             engine = backend.find(call, there, values, stays=True)
         assert engine is not None
         out = backend.run(elsewhere, self, engine, call, dtype, tensors, check)
@@ -576,7 +576,7 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
         return self._knowledge._repr_html_()
 
     def __getstate__(self) -> dict[str, Any]:
-        # What came out of the last call is not part of it.
+        # The result of the last call is not part of it.
         return {**self.__dict__, "_last": None}
 
 

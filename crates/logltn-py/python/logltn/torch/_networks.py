@@ -18,7 +18,7 @@ from .._given import Problems, strings
 
 
 class Meaning:
-    """A callable, and what its numbers mean."""
+    """A callable, and the meaning of its numbers."""
 
     __slots__ = ("callable", "output")
 
@@ -75,19 +75,19 @@ class Parts(nn.Module):
         return any(name in parts for parts in (self._modules, self._parameters, self._buffers, self.plain))
 
     def part(self, name: str) -> Any:
-        """What was put there."""
+        """The part of that name."""
         for parts in (self._modules, self._parameters, self._buffers):
             if name in parts:
                 return parts[name]
         return self.plain[name]
 
     def names(self) -> list[str]:
-        """Of all parts."""
+        """The names of all parts."""
         return [*self._modules, *self._parameters, *self._buffers, *self.plain]
 
 
 class Enclosed(Parts):
-    """What functions, methods and other callables have of modules and parameters, so that these are found, moved and saved."""
+    """The modules and parameters inside functions, methods and other callables, so that these are found, moved and saved."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ class Enclosed(Parts):
         self.shared: set[str] = set()
 
     def take(self, name: str, given: Any) -> None:
-        """Looks for what a callable has."""
+        """Finds the modules and parameters of a callable."""
         for i, part in enumerate(enclosed(given)):
             self.put(f"{name}_{i}", part)
             if isinstance(given, types.FunctionType):
@@ -143,7 +143,7 @@ def _inside(part: Any) -> Iterator[Any]:
         yield from (part.__kwdefaults__ or {}).values()
         for name in _names(part.__code__):
             value = part.__globals__.get(name)
-            # Functions of other files are not gone into: there is no end to that.
+            # Functions of other files are not searched: there would be no end to that.
             if not isinstance(value, types.FunctionType) or value.__globals__ is part.__globals__:
                 yield value
     elif isinstance(part, (list, tuple)):
@@ -196,7 +196,7 @@ def gather(values: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
 
 
 class Run:
-    """One pass: each callable once, on all rows that somebody asks about."""
+    """One pass: each callable runs once, on all rows that are needed."""
 
     def __init__(
         self, owner: Any, classes: Mapping[str, int | None], requests: list[Any], numbers: np.ndarray, sorts: Mapping[str, Any], functions: Mapping[str, Any]
@@ -209,13 +209,13 @@ class Run:
         self.applied: dict[str, Applied] = {}
 
     def values(self, given: set[int]) -> tuple[list[tuple[int, int]], list[torch.Tensor]]:
-        """The numbers of all requests but those of predicates that are given."""
+        """The numbers of all requests, except for predicates that are given."""
         asked: list[tuple[int, Any]] = []
         which: list[tuple[int, int]] = []
         tensors: list[torch.Tensor] = []
         for place, request in enumerate(self.requests):
             name = self.owner._names[request[0]]
-            # The engine says what has no values.
+            # The engine reports predicates without values.
             if request[0] in given or name not in self.owner.predicates:
                 continue
             # Whoever learns together with other processes runs them for no rows too: gradients are waited for.
@@ -245,7 +245,7 @@ class Run:
         return which, tensors
 
     def _of_no_rows(self, name: str) -> torch.Tensor | None:
-        """What a network says of no rows, in the precision of its parameters. It is not run: some cannot bear that."""
+        """A network's output for no rows, in the precision of its parameters. The network does not run, since some fail on no rows."""
         classes = self.classes[name]
         for part in enclosed(self.owner.predicates.part(name)):
             for parameter in part.parameters() if isinstance(part, nn.Module) else [part]:
@@ -415,7 +415,7 @@ def merged(asked: list[tuple[int, Any]]) -> tuple[list[tuple[int, Any]], dict[in
 
 
 def leaves(part: Any) -> int:
-    """How many individuals an argument is made of."""
+    """The number of individuals in an argument."""
     return sum(leaves(inner) for inner in part[1:]) if isinstance(part, list) else 1
 
 

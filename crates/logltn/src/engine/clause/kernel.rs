@@ -16,7 +16,7 @@ pub(super) struct Bindings<'a, T, const N: usize> {
     pub derivatives: &'a mut [T],
     /// Sums of values: one per class for rows, otherwise [`GATHERED`] of them.
     pub values: &'a mut [T],
-    /// Runs of bindings in which the operator left a value out.
+    /// Runs of bindings in which the operator skipped a value.
     pub left_out: &'a mut Vec<(u32, u32)>,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct OverPlaces<'a, T, O, const N: usize> {
     pub places: [Places<'a>; N],
 }
 
-/// Over a row of numbers for each binding, of which the operator is given the sum.
+/// Over a row of numbers for each binding; the operator gets its sum.
 pub(super) struct OverSums<'a, T, O> {
     pub operator: O,
     pub bindings: Bindings<'a, T, 1>,
@@ -164,7 +164,7 @@ impl<T: Real, O: Operator<T, N>, const N: usize, const W: usize> Task for OverRo
 }
 
 impl<T: Real, O: Operator<T, N>, const N: usize, const W: usize> OverRows<'_, T, O, N, W> {
-    /// The first literal is `x`: adds derivatives by the others, gives those by the first.
+    /// The first literal is `x`: adds the derivatives by the others and returns those by the first.
     #[inline(always)]
     fn binding<const FUSED: bool>(
         &mut self,
@@ -200,7 +200,8 @@ impl<T: Real, O: Operator<T, N>, const N: usize, const W: usize> OverRows<'_, T,
         by[0]
     }
 
-    /// Adds what was found of some classes of the bindings `from..to`; whether some value was left out.
+    /// Adds the results for some classes of the bindings `from..to`. Returns whether some value was
+    /// skipped.
     #[inline(always)]
     fn finish<const FUSED: bool>(&mut self, class: usize, totals: &[Total<T>; W]) -> bool {
         let mut low = false;

@@ -3,8 +3,8 @@
 //! pass.
 //!
 //! One pass is enough although the derivative of the loss by a clause may depend on all values (that of a p-mean does):
-//! what depends on all of them is the same factor for all bindings, and is multiplied in at the end, once per literal.
-//! In log space the tables hold exp(α·literal). Then log(eᵅᵃ + eᵅᵇ) needs no exponential for each binding, its
+//! the part that depends on all of them is the same factor for all bindings, and is multiplied in at the end, once per
+//! literal. In log space the tables hold exp(α·literal). Then log(eᵅᵃ + eᵅᵇ) needs no exponential for each binding, its
 //! derivatives are those exponentials over their sum, and logarithms are added up as a product of mantissas.
 //!
 //! Where both exponentials are too small for that, the log of their sum is computed in log space as everywhere else; where
@@ -55,17 +55,18 @@ pub(super) struct Fused {
 /// The derivatives by the literals of a clause, except for common factors, in the shape of [`Tables`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sums<T> {
-    /// Still to be multiplied with the exponentials where there are some.
+    /// Still to be multiplied by the exponentials, if the clause uses them.
     by_number: Vec<T>,
-    /// Where they may differ from 0, by the clause's literals; of several with one table, at the first. What a lane does
-    /// not reach need be neither cleared nor added up.
+    /// The places that may differ from 0, by the clause's literals; if several share a table, at the first of them.
+    /// Places that a lane does not reach need not be cleared or added up.
     touched: [Region; MOST_LITERALS],
-    /// By the literals themselves, of the bindings that were computed in log space; empty if there were none.
+    /// The derivatives by the literals themselves, for bindings that were computed in log space; empty without such
+    /// bindings.
     by_literal: Vec<T>,
 }
 
 impl<T: Real> Sums<T> {
-    /// Nothing but zeros, for tables of this many numbers.
+    /// Zeros, for tables of this many numbers.
     fn clear(&mut self, numbers: usize) {
         self.by_literal.clear();
         for touched in &mut self.touched {
@@ -81,7 +82,8 @@ impl<T: Real> Sums<T> {
         }
     }
 
-    /// Derivatives are going to be added between these places of a literal's table, and in the rest of their rows.
+    /// Notes that derivatives will be added between these places of a literal's table, and in the rest of their
+    /// rows.
     fn touch(&mut self, literal: usize, (least, most): (u32, u32), entry: &Entry) {
         if least <= most {
             let end = (most as usize + entry.stride).min(entry.range().end);
@@ -101,10 +103,10 @@ impl<T: Real> Sums<T> {
     }
 }
 
-/// Of longer rows the `exists` is as quick node by node, without tables.
+/// With longer rows, the `exists` is as quick node by node, without tables.
 const MOST_CLASSES: usize = 64;
 
-/// The least bindings for each number of the tables that are worth making the tables.
+/// The fewest bindings for each number of the tables that make the tables worthwhile.
 const WORTH: u64 = 2;
 
 /// Whether the powers of a p-mean stay far from the ends of the range although they are not relative to the greatest.
@@ -131,14 +133,15 @@ impl SmallClause {
         matches!(self.form, Form::LogExp { .. } | Form::ExistsClass { .. })
     }
 
-    /// What its exponentials are like in this step, by those of its literals' requests, plain or negated.
+    /// The state of its exponentials in this step, from those of its literals' requests, plain or
+    /// negated.
     pub(in crate::engine) fn exponentials(
         &self,
         mut of: impl FnMut(&ClauseLiteral) -> Exponentials,
     ) -> Exponentials {
         let mut all = Exponentials::default();
         if self.wants_exponentials() {
-            // As if literals knew nothing of each other; a row of classes has one that is not small.
+            // Literals are treated as independent; a row of classes has one that is not small.
             all.small = f64::from(u8::from(matches!(self.form, Form::LogExp { .. })));
             for literal in &self.literals {
                 let of = of(literal);
@@ -176,7 +179,7 @@ impl SmallClause {
                 numbers += lengths(literal.request) as u64;
             }
         }
-        // A row in each binding costs a pass more than the table itself, and saves several if it is short.
+        // With a row for each binding, the table costs one more pass and saves several if the row is short.
         if let Form::ExistsClass { .. } = self.form {
             return self.members <= MOST_CLASSES
                 && bindings.saturating_mul(self.members as u64) >= numbers;
@@ -185,23 +188,23 @@ impl SmallClause {
     }
 }
 
-/// What exp(α·log) is like for many logs.
+/// The state of exp(α·log) for many logs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Exponentials {
-    /// The share of those that may be too small for a number of their own.
+    /// The share of exponentials that may be too small to be represented.
     pub small: f64,
-    /// Whether some of them, or sums of them, are beyond all numbers: of logs above 0, which rounding makes of a truth
-    /// of exactly 1, times a huge α.
+    /// Whether some of them, or sums of them, overflow: logs above 0, which rounding can make of a truth of exactly 1,
+    /// times a huge α.
     pub infinite: bool,
 }
 
 impl Exponentials {
-    /// More small ones than this, and going node by node is quicker.
+    /// With more small ones than this, going node by node is quicker.
     pub const MOST_SMALL: f64 = 0.25;
 
     pub fn of<T: Real>(logs: &[T], alpha: f64, threads: Threads) -> Exponentials {
         let least = T::from_f64(LogSum::<T>::new().least.to_f64().ln() / alpha);
-        // Even a million of them make a number.
+        // Even a million of them can be added up.
         let greatest = T::from_f64((T::EXP_MAX.to_f64() - 14.0) / alpha);
         let (small, great) = (AtomicUsize::new(0), AtomicBool::new(false));
         threads.each(logs, |logs| {
@@ -232,7 +235,7 @@ impl<T: Real> Run<'_, '_, T> {
     ) -> Partial {
         self.make_room();
         let clause = &self.exec.clauses[fused.clause];
-        // Also without gradients: the loops add to them anyway.
+        // Needed without gradients too, since the loops add to them anyway.
         sums.clear(tables.values.len());
         let (mut total, mut count) = (0.0, 0_u64);
         let mut cursor = self.root_cursor(clause.level, start, end);
@@ -263,7 +266,8 @@ impl<T: Real> Run<'_, '_, T> {
         })
     }
 
-    /// Writes down where the literals of the block's bindings are in the clauses' tables, where they do not follow a rule.
+    /// Writes down the places of the literals of the block's bindings in the clauses' tables, where they do not follow a
+    /// rule.
     fn place_literals(
         &mut self,
         clause: &SmallClause,
@@ -386,8 +390,8 @@ impl<T: Real> Run<'_, '_, T> {
         values.iter().map(|v| v.to_f64()).sum()
     }
 
-    /// The bindings whose exponentials were too small, with logs instead; the sum of their values, as a sum of logs of
-    /// exponentials.
+    /// Computes the bindings whose exponentials were too small, with logs instead. Returns the sum of their values, as
+    /// a sum of logs of exponentials.
     fn clause_in_log_space(
         &mut self,
         clause: &SmallClause,
@@ -595,7 +599,7 @@ pub(super) fn finish<'s, T: Real>(
                 }
             }
             for (sum, &e) in piece.rows.iter_mut().zip(&tables.values[range.clone()]) {
-                // In this order: a small exponential times the factor may be no number any more.
+                // In this order, since a small exponential times the factor may underflow.
                 *sum = if exponentials { *sum * e } else { *sum } * factor;
             }
             for sums in lanes.clone().filter(|s| !s.by_literal.is_empty()) {

@@ -1,5 +1,5 @@
-//! The literals' numbers as small clauses want them: exponentials instead of logs where a clause takes the log of a sum
-//! of them, and rows filled up to whole vectors.
+//! The literals' numbers in the form that small clauses need: exponentials instead of logs where a clause takes the log
+//! of a sum of them, and rows filled up to whole vectors.
 
 use crate::engine::literals::Literals;
 use crate::engine::pieces::{Pieces, Threads};
@@ -95,7 +95,7 @@ impl Task for Places<'_> {
                 *out = base + place + row * more;
             }
         }
-        // They keep the order.
+        // The order is kept.
         let (mut least, mut most) = (u32::MAX, 0);
         for &place in from {
             least = least.min(place);
@@ -154,7 +154,7 @@ impl<T: Real> Tables<T> {
         self.entries.iter().map(|e| e.range().len()).sum()
     }
 
-    /// Takes over the literals of this step; with `alpha`, their exponentials.
+    /// Copies the literals of this step; with `alpha`, their exponentials.
     pub fn fill(&mut self, literals: &[Literals<T>], alpha: Option<f64>, threads: Threads) {
         for entry in &self.entries {
             let literals = &literals[entry.request];
@@ -172,7 +172,7 @@ impl<T: Real> Tables<T> {
         let Some(alpha) = alpha else {
             return;
         };
-        // Tables of one α are side by side, more often than not.
+        // Tables with the same α are mostly side by side.
         for entries in self.entries.chunk_by(|a, b| a.alpha == b.alpha) {
             let range = entries[0].base..entries[entries.len() - 1].range().end;
             let alpha = T::from_f64(entries[0].alpha.unwrap_or(alpha));
@@ -183,7 +183,7 @@ impl<T: Real> Tables<T> {
     }
 }
 
-/// Rows of a request's table, and those of an entry that they go to.
+/// Rows of a request's table, and the rows of an entry that they are copied to.
 struct SpreadRows<'a, T> {
     entry: &'a Entry,
     from: &'a [T],
@@ -253,7 +253,7 @@ impl<T: Real> Pieces for TableRows<'_, T> {
     }
 }
 
-/// Copies rows to where there is room for longer ones, which are filled up with 0.
+/// Copies rows into longer ones, which are filled up with 0.
 fn spread<T: Real>(entry: &Entry, from: &[T], to: &mut [T]) {
     if entry.stride == entry.width {
         return to.copy_from_slice(from);

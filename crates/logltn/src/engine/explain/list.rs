@@ -1,4 +1,4 @@
-//! What is shown of a binding: literals and witnesses.
+//! The literals and witnesses that are shown for a binding.
 
 use rustc_hash::FxHashSet;
 
@@ -16,13 +16,13 @@ use crate::theory::*;
 use crate::token::written_label;
 use crate::vector::Real;
 
-/// What is shown, as it is met.
+/// Collects literals and witnesses in the order in which they are found.
 #[derive(Default)]
 struct List {
     literals: Vec<(LiteralPlace, BlamedLiteral)>,
     seen: FxHashSet<LiteralPlace>,
     witnesses: Vec<Witness>,
-    /// The tuples of definitions that were gone into.
+    /// The tuples of definitions that were opened.
     opened: FxHashSet<LiteralPlace>,
 }
 
@@ -111,7 +111,8 @@ impl<T: Real> Look<'_, T> {
         }
     }
 
-    /// A formula as it is evaluated; in a definition with individuals in the place of its parameters.
+    /// A formula as it is evaluated; inside a definition, with individuals in place of its
+    /// parameters.
     fn text(&self, normal: &Normal, env: &[Cell]) -> String {
         let theory = self.scope.theory();
         if self.parameters.is_empty() {
@@ -198,7 +199,7 @@ impl<T: Real> Look<'_, T> {
         ));
     }
 
-    /// A term with individuals in the place of variables.
+    /// A term with individuals in place of variables.
     fn term(&self, term: &Term, env: &[Cell]) -> String {
         let theory = self.scope.theory();
         match &term.kind {

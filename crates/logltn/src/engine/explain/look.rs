@@ -24,18 +24,18 @@ const CHUNK: usize = 1024;
 /// A literal by its place in the tables: request, whether it is negated, and where.
 pub(super) type LiteralPlace = (usize, bool, usize);
 
-/// What a look at an axiom reads.
+/// The data that the interpreter reads for one axiom.
 pub(super) struct Look<'a, T> {
     pub ground: &'a Ground<T>,
     pub settings: Settings<f64>,
     pub scope: Scope<'a>,
     /// The axiom's place in the plan.
     pub axiom: usize,
-    /// The definitions whose formulas are looked into.
+    /// The definitions that are opened.
     pub opened: &'a Opened<'a>,
-    /// Where it is: in the axiom, or in a definition that is looked into.
+    /// Where it is: in the axiom, or in a definition that is opened.
     pub layer: Layer,
-    /// Those of the definition that it is in.
+    /// The variables of the definition that it is in.
     pub parameters: &'a [VarId],
     space: Space,
     and: Connection<f64>,
@@ -46,7 +46,8 @@ pub(super) struct Look<'a, T> {
     exists: Aggregation<f64>,
     /// The derivatives found so far.
     pub blames: FxHashMap<LiteralPlace, f64>,
-    /// Those by tuples of definitions that are still to be looked into, by the step that computes them.
+    /// The derivatives by tuples of definitions that are still to be opened, by the step that computes
+    /// them.
     pub pending: BTreeMap<(usize, LiteralPlace), f64>,
 }
 
@@ -54,7 +55,7 @@ pub(super) struct Look<'a, T> {
 #[derive(Clone, Copy)]
 struct Member {
     value: f64,
-    /// 0 where nobody wants it.
+    /// 0 where it is not needed.
     complement: f64,
 }
 
@@ -269,7 +270,7 @@ impl<'a, T: Real> Look<'a, T> {
 
     // --- quantifiers ----------------------------------------------------------------------------
 
-    /// Goes through the bindings of a quantifier.
+    /// Visits the bindings of a quantifier.
     pub fn each(
         &mut self,
         quantifier: &Quantifier,
@@ -285,7 +286,7 @@ impl<'a, T: Real> Look<'a, T> {
         failure.map_or(Ok(()), Err)
     }
 
-    /// What all bindings of a quantifier make together.
+    /// The aggregate over all bindings of a quantifier.
     fn state(&mut self, quantifier: &Quantifier, env: &mut Vec<Cell>) -> Looked<State> {
         let aggregation = self.aggregation(quantifier.forall);
         let wants = aggregation.laws.wants_complements;
@@ -398,7 +399,7 @@ impl<'a, T: Real> Look<'a, T> {
         (by_x[0], by_y[0])
     }
 
-    /// Goes through the bindings again, now that what they make together is known.
+    /// Visits the bindings again, now that their aggregate is known.
     fn blame_quantifier(
         &mut self,
         quantifier: &Quantifier,
@@ -474,7 +475,7 @@ impl Member {
         }
     }
 
-    /// The derivative of log(1 − eˣ) by x is −eˣ / (1 − eˣ); of what is true, whatever becomes of it, there is none.
+    /// The derivative of log(1 − eˣ) by x is −eˣ / (1 − eˣ); where the truth is exactly 1 there is none.
     fn slope_of_complement(&self) -> f64 {
         match self.value < -1e-30 {
             true => -(self.value - self.complement).exp(),

@@ -1,9 +1,9 @@
 //! Why an axiom is not true: its least true bindings, and for each of them the literals and the witnesses.
 //!
-//! The bindings are found by the engine, block by block ([`super::rank`]). Only the few that are shown are then looked at
-//! one by one, by a plain interpreter of the normal form: [`tree`] makes the formula ready for it, [`look`] has values and
-//! derivatives, [`sum_product`] those of an `exists` whose variables were eliminated, [`opened`] those of definitions that are
-//! gone into, [`list`] what is shown.
+//! The bindings are found by the engine, block by block ([`super::rank`]). Only the few that are shown are then looked
+//! at one by one, by a plain interpreter of the normal form: [`tree`] makes the formula ready for it, [`look`] has
+//! values and derivatives, [`sum_product`] those of an `exists` whose variables were eliminated, [`opened`] those of
+//! definitions that are opened, [`list`] what is shown.
 
 mod list;
 mod look;
@@ -45,9 +45,9 @@ pub struct Explanation {
 pub struct Violation {
     /// Empty if the axiom does not start with `forall`.
     pub binding: Vec<Bound>,
-    /// The truth of what is under them; in `prod` its log.
+    /// The truth of the formula under them; in `prod` its log.
     pub truth: f64,
-    /// What it is made of, the greatest |blame| first.
+    /// Its literals, the greatest |blame| first.
     pub literals: Vec<BlamedLiteral>,
     /// The witness of each `exists`, from the outside in.
     pub witnesses: Vec<Witness>,
@@ -63,15 +63,15 @@ pub struct Witness {
 }
 
 impl<T: Precision> Engine<T> {
-    /// Names definitions whose formulas explanations go into, instead of taking what they say for one literal. Names that
-    /// are none of theirs are left out.
+    /// Names the definitions whose formulas explanations open, instead of treating them as literals. Unknown names are
+    /// ignored.
     pub fn open_definitions(&mut self, names: &[String]) {
         self.opened = names.to_vec();
     }
 
-    /// Explains the axioms of a plan [for that](crate::Plan::for_explaining) by their `top` least true bindings, all of
-    /// them if that is 0. What takes memory is those, not the bindings they are chosen from. The numbers must be filled
-    /// in.
+    /// Explains the axioms of a plan [for that](crate::Plan::for_explaining) by their `top` least true bindings, or all
+    /// of them if `top` is 0. Memory is needed for these only, not for the bindings they are chosen from. The numbers
+    /// must be filled in.
     ///
     /// # Errors
     /// As [`Engine::evaluate`].
@@ -192,8 +192,8 @@ impl<T: Precision> Engine<T> {
     }
 }
 
-/// What can go wrong in guards has been found when they were listed.
+/// Errors in guards were found when they were listed.
 type Looked<V> = Result<V, Diagnostic>;
 
-/// What is done at each binding of a quantifier.
+/// What to do at each binding of a quantifier.
 type Visit<'a, L> = dyn FnMut(&mut L, &mut Vec<Cell>, u32) -> Looked<()> + 'a;

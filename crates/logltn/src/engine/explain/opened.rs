@@ -1,7 +1,8 @@
-//! Definitions that an explanation goes into, in the place of taking their uses for literals.
+//! Definitions that an explanation opens, instead of treating their uses as literals.
 //!
-//! The value of a definition for a tuple is known: the engine has computed it. Only its formula is looked at, once for each
-//! tuple, however many ask for it: derivatives by tuples are collected, and handed on in the order of computing, backwards.
+//! The value of a definition for a tuple is known: the engine has computed it. Only its formula is visited, once for
+//! each tuple, however often the tuple is used: derivatives by tuples are collected and passed on in reverse order of
+//! computing.
 
 use std::mem::replace;
 
@@ -17,7 +18,7 @@ use crate::vector::Real;
 pub(super) struct Opened<'a> {
     plan: &'a Plan,
     indexes: &'a TableIndexes,
-    /// By stratum, plain and negated; those of definitions that are gone into.
+    /// By stratum, plain and negated; those of definitions that are opened.
     trees: Vec<[Option<Tree<'a>>; 2]>,
     /// By stratum its steps, in the order of layers and tuples, and their places in the order of computing.
     steps: Vec<Vec<(Step, usize)>>,
@@ -63,12 +64,12 @@ impl<'a> Opened<'a> {
         }
     }
 
-    /// Whether a definition is gone into.
+    /// Whether a definition is opened.
     pub fn is(&self, stratum: usize) -> bool {
         self.trees[stratum].iter().any(Option::is_some)
     }
 
-    /// What is read as one literal.
+    /// The literal, if the node is read as one.
     pub fn literal<'t, 'n>(&self, tree: &'t Tree<'n>) -> Option<&'t Literal<'n>> {
         match &tree.kind {
             TreeKind::Literal(literal) => Some(literal),
@@ -77,7 +78,8 @@ impl<'a> Opened<'a> {
         }
     }
 
-    /// The step that computes a tuple, and its place in the order of computing; none at the end of a depth.
+    /// The step that computes a tuple, and its place in the order of computing; `None` at the end of a
+    /// depth.
     fn step(&self, (stratum, _, place): LiteralPlace) -> Option<(&Step, usize)> {
         let (layer, tuple) = self.plan.strata.strata[stratum].tuple_at(place);
         let steps = &self.steps[stratum];
@@ -89,7 +91,8 @@ impl<'a> Opened<'a> {
 }
 
 impl<'a, T: Real> Look<'a, T> {
-    /// Looks into the formula of a definition at a tuple, if there is anything to see.
+    /// Calls `look` on the formula of a definition at a tuple, if the definition is opened and has
+    /// a step for the tuple.
     pub fn inside(
         &mut self,
         place: LiteralPlace,
@@ -128,7 +131,7 @@ impl<'a, T: Real> Look<'a, T> {
         }
     }
 
-    /// Hands the derivatives by tuples on to the literals under them.
+    /// Passes the derivatives by tuples on to the literals under them.
     pub fn blame_opened(&mut self) -> Looked<()> {
         while let Some(((_, place), by)) = self.pending.pop_last() {
             self.inside(place, |look, tree, env| look.blame(tree, env, by))?;

@@ -17,7 +17,7 @@ impl<'a, T: Real> Look<'a, T> {
         &self.ground.plan.programs[self.axiom].eliminations[sum.index]
     }
 
-    /// Which lists are meant; `None` if the guard leaves nothing.
+    /// The lists to use; `None` if the guard keeps nothing.
     fn key(&self, sum: &Sum, env: &[Cell]) -> Option<usize> {
         let (variables, ids) = sum.keys;
         let key = match variables.is_empty() {
@@ -131,7 +131,8 @@ impl<'a, T: Real> Look<'a, T> {
             }
         }
         if !unread.is_empty() {
-            // What nothing reads is as true with one as with another: the first that the guard leaves.
+            // The value of a variable that nothing reads does not matter: take the first that the
+            // guard keeps.
             let conditions = quantifier.guard.map(conjuncts).unwrap_or_default();
             let mut first: Option<Vec<Cell>> = None;
             let before = |a: &[Cell], b: &[Cell]| {

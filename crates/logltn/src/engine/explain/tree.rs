@@ -25,7 +25,7 @@ pub(super) enum TreeKind<'a> {
     Or(Vec<Tree<'a>>),
     Log(Box<Tree<'a>>),
     Quantifier(Box<Quantifier<'a>>),
-    /// Inside another one only: a formula that is shown is in the form that was written.
+    /// Only inside another one: a formula that is shown has the form that was written.
     Sum(Box<Sum<'a>>),
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Factor<'a> {
 }
 
 pub(super) struct Literal<'a> {
-    /// None if it is a definition.
+    /// `None` for a definition.
     pub predicate: Option<PredicateId>,
     pub arguments: &'a [Term],
     pub request: usize,
@@ -70,7 +70,7 @@ pub(super) struct Literal<'a> {
 }
 
 impl Literal<'_> {
-    /// The code of its row, and where in the row its number stands.
+    /// The code of its row, and the place of its number in the row.
     pub fn code(&self, scope: &Scope, env: &[Cell]) -> (u64, usize) {
         let parts = self.leaves.iter();
         let code = parts
@@ -103,7 +103,7 @@ impl<'a> Planter<'a> {
         }
     }
 
-    /// What is under the `forall`s at the root.
+    /// The formula under the `forall`s at the root.
     pub fn plant(mut self, form: &'a Ungrounded) -> Tree<'a> {
         let under = |normal: &'a Normal| {
             let mut at = normal;
@@ -217,7 +217,7 @@ impl<'a> Planter<'a> {
         })
     }
 
-    /// A formula that is there after elimination only.
+    /// A formula that exists only after elimination.
     fn eliminated(&mut self, normal: &'a Normal) -> Tree<'a> {
         self.tree(normal, Some(normal))
     }

@@ -8,12 +8,12 @@ use super::order::Clique;
 use crate::guard::{Cell, Join, Scope};
 use crate::theory::*;
 
-/// The combinations of one clique, ordered by the message's place that they add to.
+/// The combinations of one clique, ordered by the place of the message that they add to.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Combinations {
     /// For each, the code of its message's place.
     pub out: Vec<u64>,
-    /// By child and combination: the code of the child's message that it takes in.
+    /// By child and combination: the code of the place in the child's message that it reads.
     pub children: Vec<Vec<u64>>,
     /// By factor and combination: the code of the factor's entry.
     pub factors: Vec<Vec<u64>>,
@@ -28,7 +28,7 @@ impl Combinations {
     }
 }
 
-/// How to go through the variables of a clique.
+/// How to enumerate the variables of a clique.
 enum Step {
     Loop(usize),
     /// The one value that an equation leaves.
@@ -41,7 +41,7 @@ pub(super) struct Cliques<'n, 'g> {
     pub turns: &'n [Clique],
     scope: Scope<'n>,
     plans: Vec<Vec<Step>>,
-    /// By turn: what was found, by the values of the outer variables.
+    /// By turn: the results so far, by the values of the outer variables.
     found: Vec<FxHashMap<Box<[u64]>, Rc<Combinations>>>,
     /// How many more combinations may be tried before the planner gives up.
     budget: u64,
@@ -141,7 +141,8 @@ impl<'n, 'g> Cliques<'n, 'g> {
         Some(combinations)
     }
 
-    /// A clique without made variables, as the guards that the theory has for it: tables can be joined.
+    /// A clique without variables made by the planner, expressed by the theory's own guards: tables can
+    /// then be joined.
     fn as_guards(&self, clique: &Clique) -> Option<(Vec<VarId>, Vec<&'g Guard>)> {
         let ids = clique.scope.iter().map(|&v| self.network.variables[v].id);
         let guards = clique
@@ -215,7 +216,7 @@ impl<'n, 'g> Cliques<'n, 'g> {
         }
     }
 
-    /// Whether a relation holds of variables that are all bound.
+    /// Whether a relation holds for variables that are all bound.
     pub fn holds(&self, relation: usize, places: &[u32], env: &mut Vec<Cell>) -> bool {
         match &self.network.relations[relation].kind {
             // Guards that can fail are not eliminated.

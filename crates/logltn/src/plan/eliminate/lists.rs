@@ -1,5 +1,5 @@
-//! The lists that the engine will run through: for each combination of outer variables only those
-//! combinations of a clique's variables that some full binding uses, equal lists kept once.
+//! The lists that the engine will run through: for each combination of outer variables, only those
+//! combinations of a clique's variables that some full binding uses. Equal lists are kept once.
 
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use crate::plan::program::{
     Elimination, EliminationInput, EliminationList, EliminationStep, NO_LIST,
 };
 
-/// Lists by turn, and which of them each key runs through.
+/// Lists by turn, and which of them each key uses.
 #[derive(Default)]
 pub(super) struct Lists {
     /// By turn.
@@ -20,7 +20,8 @@ pub(super) struct Lists {
     known: Vec<FxHashMap<Rc<EliminationList>, u32>>,
     /// By key and turn.
     pub of_key: Vec<u32>,
-    /// By key: how many bindings of the `exists` pass its guard; and the same where it does not fit.
+    /// By key: how many bindings of the `exists` pass its guard, and the logarithm of that number, which may overflow
+    /// the integer.
     pub counts: Vec<u128>,
     pub log_counts: Vec<f64>,
     /// By factor: the entries that are used, by code.
@@ -57,7 +58,7 @@ impl Lists {
             self.add_nothing(turns.len());
             return Some(());
         }
-        // From the last turn to the first: what later turns ask for.
+        // From the last turn to the first: keep what later turns need.
         let mut needed: Vec<Vec<u64>> = (turns.iter())
             .map(|t| {
                 if t.out.is_empty() {
@@ -81,7 +82,7 @@ impl Lists {
             all.push(combinations);
         }
         all.reverse();
-        // From the first to the last: what earlier turns can give, and how often.
+        // From the first to the last: keep what earlier turns can provide, and count how often.
         let mut counts: Vec<FxHashMap<u64, (u128, f64)>> = Vec::with_capacity(turns.len());
         for (t, turn) in turns.iter().enumerate() {
             let mut own: FxHashMap<u64, (u128, f64)> = FxHashMap::default();
@@ -114,7 +115,7 @@ impl Lists {
             self.add_nothing(turns.len());
             return Some(());
         }
-        // And back once more: what nobody asks for now.
+        // And back once more: remove what is no longer needed.
         for codes in &mut needed {
             codes.clear();
         }
@@ -200,8 +201,8 @@ fn sort_once(codes: &mut Vec<u64>) {
 }
 
 impl Lists {
-    /// Numbers the entries of the factors in order, and says what they are: for each factor the places
-    /// of its variables.
+    /// Numbers the entries of the factors in order, and gives for each factor the places of its
+    /// variables.
     pub fn finish(&mut self, network: &Network, turns: &[Clique]) -> Vec<Vec<Vec<u32>>> {
         let mut tables = Vec::with_capacity(self.entries.len());
         let mut renumbered: Vec<Vec<u32>> = Vec::with_capacity(self.entries.len());
@@ -232,8 +233,8 @@ impl Lists {
         tables
     }
 
-    /// What the engine runs through, as soon as the factors have nodes. `unread` is how many bindings the variables
-    /// have that nothing reads.
+    /// What the engine runs, once the factors have nodes. `unread` is the number of bindings of the variables that
+    /// nothing reads.
     pub fn elimination(self, turns: &[Clique], unread: f64) -> Elimination {
         let step = |(turn, lists): (&Clique, Vec<EliminationList>)| EliminationStep {
             inputs: (turn.children.iter().map(|&c| EliminationInput::Message(c)))

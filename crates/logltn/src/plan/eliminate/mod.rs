@@ -6,10 +6,10 @@
 //! variables becomes one list of combinations. Exact for LogMeanExp, LogSumExp and max; the number of
 //! bindings, for the mean, comes from counting along the same lists.
 //!
-//! [`network`] says what there is, [`split`] cuts equations into small ones, [`order`] chooses the cliques,
-//! [`clique`] lists their combinations, and [`lists`] keeps of them what each outer binding uses. Whether it pays
-//! is known only then, so the lists are made before it is decided; what is around an `exists` is listed by the
-//! grounder, which keeps it for the next pass.
+//! [`network`] describes the problem, [`split`] cuts equations into small ones, [`order`] chooses the cliques,
+//! [`clique`] lists their combinations, and [`lists`] keeps those that each outer binding uses. Only then is it
+//! known whether elimination pays, so the lists are made before that is decided. The bindings around an `exists`
+//! are listed by the grounder, which keeps them for the next pass.
 
 mod clique;
 mod lists;
@@ -58,25 +58,25 @@ pub(crate) struct SumProduct {
     pub rewrite: Rewrite,
 }
 
-/// The members of the conjunction that read the same variables, under all combinations of these that are used.
+/// The members of the conjunction that read the same variables, for all combinations of these that are used.
 #[derive(Clone, Debug)]
 pub(crate) struct Factor {
     pub bound: Arc<Bound>,
     pub body: Normal,
 }
 
-/// What the pass looks at.
+/// The input of the pass.
 pub(super) struct Eliminate<'a> {
     pub scope: Scope<'a>,
     pub outputs: &'a [Output],
     /// The axiom as it was written, for people.
     pub written: &'a Formula,
-    /// Where it does not pay as well.
+    /// Whether to rewrite even where it does not pay.
     pub always: bool,
-    /// What this process has its own of: quantifiers over that stay.
+    /// What belongs to this process alone: quantifiers over it stay.
     pub shards: Option<Shards<'a>>,
     pub lists: &'a mut Grounder,
-    /// What is bound around the formula at hand.
+    /// The variables bound around the current formula.
     pub around: Vec<Arc<Bound>>,
 }
 
@@ -86,7 +86,7 @@ struct Group<'f> {
     members: Vec<&'f Normal>,
 }
 
-/// What to eliminate, found to be worth it.
+/// An elimination that is worth it.
 struct Found<'f> {
     groups: Vec<Group<'f>>,
     /// By group: the combinations of its variables that some binding uses.
@@ -239,7 +239,7 @@ impl Eliminate<'_> {
         }
         let combinations = lists.finish(&network, &turns);
 
-        // What one outer binding costs, both ways.
+        // The cost of one outer binding, as written and by elimination.
         let per_key = 1.0 / keys.len() as f64;
         let sizes = unread.iter().map(|v| f64::from(scope.size_of(*v)));
         let unread: f64 = sizes.product();
@@ -263,7 +263,8 @@ impl Eliminate<'_> {
             m.uses(&mut uses);
             !uses.is_empty()
         };
-        // A stratum is computed where it is asked for, and may be in a circle with what asks.
+        // A stratum is computed for the tuples that are asked for, and may be in a cycle with its
+        // user.
         if asks_more && groups.iter().flat_map(|g| &g.members).any(asks_strata) {
             return None;
         }
@@ -287,8 +288,8 @@ impl Eliminate<'_> {
         })
     }
 
-    /// Whether a predicate would be asked about rows that the guard leaves out: its row is named by
-    /// variables inside and outside, which the guard ties together.
+    /// Whether a predicate would be evaluated on rows that the guard rules out: its row depends on
+    /// inner and outer variables, which the guard ties together.
     fn asks_more(&self, groups: &[Group], outer: &[VarId]) -> bool {
         let tied = |read: &[VarId], member: &Normal| {
             let mut all = Vec::new();
@@ -319,7 +320,7 @@ impl Eliminate<'_> {
     }
 }
 
-/// Of all ways to split the equations the one with the cheapest order.
+/// The way to split the equations that has the cheapest order.
 fn cheapest(network: Network) -> (Network, Vec<Clique>) {
     let (turns, cost) = order::order(&network);
     let mut best = (network.clone(), turns, cost);
@@ -335,11 +336,12 @@ fn cheapest(network: Network) -> (Network, Vec<Clique>) {
     (best.0, best.1)
 }
 
-/// Whether the combinations of a clique can be numbered, and there is a chance of going through them.
+/// Whether the combinations of a clique can be numbered, and enumerating them may be feasible.
 fn fits(network: &Network, turn: &Clique) -> bool {
     let size = |v: &usize| network.variables[*v].size() as f64;
     let all = turn.scope.iter().map(size).product::<f64>();
-    // Equations are solved within the budget, tables are joined; anything else is tried on all.
+    // Equations are solved within the budget and tables are joined; anything else is tried on all
+    // combinations.
     let is_joined = |r: &usize| match network.relations[*r].kind {
         RelationKind::Equation(_) => true,
         RelationKind::Guard(guard) => matches!(

@@ -1,5 +1,5 @@
-//! What an `exists` is made of, for elimination: variables with small domains, the factors that read them
-//! and the relations that its guard demands of them.
+//! The parts of an `exists`, for elimination: variables with small domains, the factors that read them,
+//! and the relations that its guard demands.
 
 use crate::guard::{Cell, Linear, Scope, free_variables};
 use crate::theory::*;
@@ -29,7 +29,7 @@ impl Unknown {
         }
     }
 
-    /// The integer that a place in the domain stands for.
+    /// The integer at a place of the domain.
     pub fn value(&self, place: u32) -> i64 {
         match &self.domain {
             Domain::Individuals { low, .. } => low + i64::from(place),
@@ -55,15 +55,15 @@ impl Unknown {
     }
 }
 
-/// A condition on some variables, given those outside.
+/// A condition on some variables, given the outer ones.
 #[derive(Clone, Debug)]
 pub(super) struct Relation<'g> {
     pub kind: RelationKind<'g>,
-    /// The variables that it is about, in order.
+    /// The variables that it constrains, in order.
     pub scope: Vec<usize>,
-    /// The variables of enclosing quantifiers that it looks at.
+    /// The variables of enclosing quantifiers that it reads.
     pub outer: Vec<VarId>,
-    /// About which part of all combinations it keeps.
+    /// About what share of all combinations it keeps.
     pub kept: f64,
 }
 
@@ -119,7 +119,8 @@ impl Equation {
         scope
     }
 
-    /// About which part of all combinations satisfies it: one in as many as its left side has values.
+    /// About what share of all combinations satisfies it: one in the number of values of its left
+    /// side.
     pub fn kept(&self, variables: &[Unknown]) -> f64 {
         let mut spread = 1.0;
         let mut divisor = 0;
@@ -139,7 +140,7 @@ pub(super) fn gcd(a: u64, b: u64) -> u64 {
     }
 }
 
-/// Everything that elimination is about.
+/// The whole problem of an elimination.
 #[derive(Clone, Debug)]
 pub(super) struct Network<'g> {
     pub variables: Vec<Unknown>,
@@ -148,14 +149,15 @@ pub(super) struct Network<'g> {
     pub factors: Vec<Vec<usize>>,
 }
 
-/// A combination of some variables as one number; the planner gives up where none is large enough.
+/// A combination of some variables as one number; the planner gives up where numbers are too small
+/// for that.
 pub(super) fn code(variables: &[Unknown], scope: &[usize], places: &[u32]) -> u64 {
     scope.iter().fold(0, |code, &v| {
         code * variables[v].size() as u64 + u64::from(places[v])
     })
 }
 
-/// The other way round: the place of each variable of the scope.
+/// The inverse: the place of each variable of the scope.
 pub(super) fn decode(variables: &[Unknown], scope: &[usize], mut code: u64) -> Vec<u32> {
     let mut places = vec![0; scope.len()];
     for (place, &v) in places.iter_mut().zip(scope).rev() {
@@ -228,7 +230,7 @@ impl<'g> Network<'g> {
                         None => equation.right.outer.push((id, -coefficient)),
                     }
                 }
-                // A variable that cancels out is still one that the guard mentions.
+                // A variable that cancels out is still mentioned by the guard.
                 if equation.terms.len() == own.len() {
                     kept = equation.kept(&all);
                     kind = RelationKind::Equation(equation);

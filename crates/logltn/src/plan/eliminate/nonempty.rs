@@ -8,10 +8,10 @@ use crate::plan::normal::{Kind, Normal};
 use crate::recursion::deep;
 use crate::theory::*;
 
-/// The most combinations of enclosing variables that a guard is tried on.
+/// The most combinations of enclosing variables on which a guard is tested.
 const MAX_TRIES: u64 = 1 << 12;
 
-/// Whether every `exists` in the formula surely has something to choose from.
+/// Whether no `exists` in the formula can be empty.
 pub(in crate::plan) fn never_empty(scope: Scope, normal: &Normal) -> bool {
     let chooses = match &normal.kind {
         Kind::Quantifier {
@@ -25,7 +25,7 @@ pub(in crate::plan) fn never_empty(scope: Scope, normal: &Normal) -> bool {
     chooses && deep(|| normal.children().all(|c| never_empty(scope, c)))
 }
 
-/// Whether a guard surely leaves something, whatever the variables around it are bound to.
+/// Whether a guard certainly keeps something, whatever the values of the variables around it.
 fn keeps_something(scope: Scope, binding: &Binding, guard: Option<&Guard>) -> bool {
     let inhabited = match binding {
         Binding::Rows(table, _) => {
@@ -42,7 +42,7 @@ fn keeps_something(scope: Scope, binding: &Binding, guard: Option<&Guard>) -> bo
     outer.retain(|v| !binding.variables().contains(v));
     let sizes = outer.iter().map(|v| u64::from(scope.size_of(*v)));
     let tries = sizes.clone().fold(1, u64::saturating_mul);
-    // Numbers of a table have no size: which ones there are is not known here.
+    // Number columns have no extent: their values are not known here.
     if tries == 0 || tries > MAX_TRIES || conditions.iter().any(|g| scope.may_fail(g)) {
         return false;
     }

@@ -1,4 +1,4 @@
-//! The order in which the variables go: at each turn the one whose elimination is cheapest by estimate.
+//! The order of elimination: at each turn the variable whose elimination has the least estimated cost.
 
 use super::network::*;
 
@@ -10,7 +10,7 @@ pub(super) struct Clique {
     pub out: Vec<usize>,
     pub relations: Vec<usize>,
     pub factors: Vec<usize>,
-    /// Earlier turns whose messages it takes in.
+    /// Earlier turns whose messages it reads.
     pub children: Vec<usize>,
 }
 
@@ -20,11 +20,12 @@ enum Input {
     Message(usize),
 }
 
-/// The turns, and about how many combinations they go through together.
+/// The turns, and about how many combinations they enumerate together.
 pub(super) fn order(network: &Network) -> (Vec<Clique>, f64) {
     let size = |v: usize| network.variables[v].size() as f64;
     let product = |scope: &[usize]| scope.iter().map(|v| size(*v)).product::<f64>();
-    // What is still to be taken in: its scope, and which part of its combinations it keeps.
+    // A factor, relation or message that is still to be used: its scope, and the share of its
+    // combinations that it keeps.
     let mut inputs: Vec<(Input, Vec<usize>, f64)> = Vec::new();
     for (i, relation) in network.relations.iter().enumerate() {
         if !relation.scope.is_empty() {
@@ -88,7 +89,7 @@ pub(super) fn order(network: &Network) -> (Vec<Clique>, f64) {
     (merge(turns), total)
 }
 
-/// Where a turn goes through no variable that one before it has not gone through, both are one.
+/// A turn that enumerates no variables beyond those of an earlier turn is merged with it.
 fn merge(turns: Vec<Clique>) -> Vec<Clique> {
     let mut turns: Vec<Option<Clique>> = turns.into_iter().map(Some).collect();
     for j in 0..turns.len() {
@@ -110,7 +111,7 @@ fn merge(turns: Vec<Clique>) -> Vec<Clique> {
         }
         turns[j] = Some(turn);
     }
-    // Those that are left, numbered again.
+    // The remaining turns, renumbered.
     let mut number = vec![0; turns.len()];
     let mut merged: Vec<Clique> = Vec::new();
     for (i, turn) in turns.into_iter().enumerate() {

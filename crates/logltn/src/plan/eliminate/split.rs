@@ -1,4 +1,4 @@
-//! Equations with many terms become several with few, by way of variables that the planner makes.
+//! Splits equations with many terms into several with few, using variables that the planner makes.
 //!
 //! - **Carries.** In `10*d1 + d2 + 10*d3 + d4 = n` all terms but `d2` and `d4` are multiples of 10, so
 //!   `d2 + d4 = n mod 10 + 10*c` and `d1 + d3 + c = n div 10` for exactly one c.
@@ -12,7 +12,7 @@ use super::network::*;
 /// The most partial sums that a variable made here may range over.
 const MAX_SUMS: usize = 1 << 14;
 
-/// Which of the two to do.
+/// Which of the two to apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Split {
     pub carries: bool,
@@ -40,7 +40,8 @@ impl Split {
     ];
 }
 
-/// The network with its equations split; `None` if there is nothing to split or too much would come of it.
+/// The network with its equations split; `None` if there is nothing to split or the result would be too
+/// large.
 pub(super) fn split<'g>(network: &Network<'g>, how: Split) -> Option<Network<'g>> {
     let mut out = Network {
         relations: Vec::new(),
@@ -79,7 +80,7 @@ pub(super) fn split<'g>(network: &Network<'g>, how: Split) -> Option<Network<'g>
     changed.then_some(out)
 }
 
-/// A variable that the theory does not have, with a name that none of its own has.
+/// A new variable, with a name that no variable of the theory has.
 fn made(variables: &mut Vec<Unknown>, what: &str, values: Vec<i64>) -> usize {
     let taken = |name: &String| variables.iter().any(|v| v.name == *name);
     let mut names = (1..).map(|number| format!("{what}{number}"));
@@ -123,7 +124,7 @@ fn carries(variables: &mut Vec<Unknown>, mut equation: Equation) -> Option<Vec<E
     }
 }
 
-/// How many of the terms (smallest coefficients first) stand below a common divisor of all others.
+/// How many of the terms (smallest coefficients first) are below a common divisor of all others.
 fn low_terms(terms: &[(usize, i64)]) -> Option<(usize, i64)> {
     (1..terms.len()).find_map(|low| {
         let divisor = terms[low..]

@@ -1,4 +1,4 @@
-//! Elimination for people: the formula that it amounts to.
+//! Elimination as text: the equivalent formula.
 
 use super::network::*;
 use super::order::Clique;

@@ -1,4 +1,4 @@
-//! Which literals an event hangs on: how much more probable each is given the event.
+//! Which literals an event depends on: how much more probable each is given the event.
 
 use super::{Events, Observation};
 use crate::circuit::{Lanes, Proposition, Weights};
@@ -119,7 +119,7 @@ impl Events {
             .collect()
     }
 
-    /// A literal as it is written, and the individuals that it is about.
+    /// A literal as it is written, and its individuals.
     fn text(
         &self,
         plan: &Plan,

@@ -8,7 +8,7 @@ use crate::plan::Plan;
 /// The events of a plan.
 #[derive(Debug, Default)]
 pub(crate) struct ExportedEvents {
-    /// By state of a variable: the request it is about, and the place among the logs of that request's atoms.
+    /// By state of a variable: its request, and the place among the logs of that request's atoms.
     pub states: Vec<[i64; 2]>,
     pub circuits: Vec<ExportedCircuit>,
     /// By observation: its axiom, whether it is impossible, and where its terms end.
@@ -23,9 +23,9 @@ pub(crate) struct ExportedEvents {
 pub(crate) struct ExportedCircuit {
     /// By variable: where its states begin.
     pub slots: Vec<u32>,
-    /// By node: how far it is from the leaves (0 for these), whether it is a sum, and where its entries end.
+    /// By node: its distance from the leaves (0 for leaves), whether it is a sum, and where its entries end.
     pub nodes: Vec<[i64; 3]>,
-    /// Of a leaf the states, of others the nodes that it is made of.
+    /// For a leaf its states, for other nodes their children.
     pub entries: Vec<u32>,
     /// A node; −1 if all worlds are meant, −2 if none is.
     pub root: i64,
@@ -92,8 +92,8 @@ impl ExportedCircuit {
 }
 
 impl Events {
-    /// All that evaluating needs, with the instances in the order of their circuits; laws that observations are given come
-    /// after the observations' own. The first requests are those of strata.
+    /// Everything that evaluation needs, with the instances in the order of their circuits; the laws that observations
+    /// are conditioned on come after the observations' own. The first requests are those of strata.
     pub fn export(&self, plan: &Plan, strata: usize) -> ExportedEvents {
         let mut found = ExportedEvents {
             states: vec![[0; 2]; self.slot_count],

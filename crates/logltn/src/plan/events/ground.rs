@@ -18,7 +18,7 @@ pub(super) struct Observed {
     pub event: Proposition,
 }
 
-/// Why a formula was not written out.
+/// Why a formula could not be written out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotGround {
     TooLarge,
@@ -32,17 +32,17 @@ pub(super) struct Grounding<'a> {
     program: usize,
     exec: &'a Physical,
     variables: &'a mut Variables,
-    /// By level: what the slots hold for the binding at hand.
+    /// By level: the values of the slots for the current binding.
     slots: Vec<Vec<u32>>,
     wide: Vec<Vec<u64>>,
-    /// How many literals there may still be.
+    /// How many more literals are allowed.
     left: &'a mut usize,
     met: usize,
 }
 
 type Done<V> = Result<V, NotGround>;
 
-/// Gets the variables met so far, the numbers of a binding, and its event.
+/// Called with the variables so far, the numbers of a binding, and its event.
 type Visit<'v> = dyn FnMut(&Variables, [u64; MOST_CODES], Proposition) -> Done<()> + 'v;
 
 impl<'a> Grounding<'a> {
@@ -68,14 +68,15 @@ impl<'a> Grounding<'a> {
         }
     }
 
-    /// The bindings of this many leading quantifiers, and what is under them.
+    /// The bindings of this many leading quantifiers, and the formula under them.
     pub fn observations(&mut self, leading: usize) -> Done<Vec<Observed>> {
         let mut found = Vec::new();
         self.observe(self.exec.root, leading, 1.0, &mut found)?;
         Ok(found)
     }
 
-    /// Calls `visit` with the numbers of each binding of this many leading quantifiers, and what is under them.
+    /// Calls `visit` with the numbers of each binding of this many leading quantifiers, and the formula under
+    /// them.
     pub fn each_observation(&mut self, leading: usize, visit: &mut Visit<'_>) -> Done<()> {
         self.each_below(self.exec.root, leading, visit)
     }
@@ -86,7 +87,7 @@ impl<'a> Grounding<'a> {
                 self.each_binding(level, &mut |this| this.each_below(body, leading - 1, visit))
             }
             _ => {
-                // Each event is gone when the next one is written out.
+                // Each event is dropped before the next one is written out.
                 let left = *self.left;
                 let event = self.formula(node)?;
                 *self.left = left;
@@ -141,7 +142,7 @@ impl<'a> Grounding<'a> {
     fn formula(&mut self, node: usize) -> Done<Proposition> {
         let exec = self.exec;
         match &exec.nodes[node].kind {
-            // Definitions have been written out.
+            // Definitions have been written out before.
             NodeKind::Use { .. } => Err(NotGround::TooLarge),
             NodeKind::Constant(true) => Ok(Proposition::True),
             NodeKind::Constant(false) => Ok(Proposition::False),
@@ -196,7 +197,7 @@ impl<'a> Grounding<'a> {
                     false => Proposition::or(members),
                 })
             }
-            // The passes before this one leave none of these in log space, and nothing is eliminated here.
+            // Earlier passes leave none of these in log space, and nothing is eliminated here.
             NodeKind::Not(_)
             | NodeKind::Implies(..)
             | NodeKind::Iff(..)
@@ -212,7 +213,7 @@ impl<'a> Grounding<'a> {
         }
     }
 
-    /// Goes through the bindings of a level, under those of the levels around it.
+    /// Visits the bindings of a level, under those of the levels around it.
     fn each_binding(
         &mut self,
         level: usize,
@@ -249,7 +250,7 @@ impl<'a> Grounding<'a> {
         }
     }
 
-    /// Fills in the slots of a level for the tuples at hand.
+    /// Fills in the slots of a level for the current tuples.
     fn bind(&mut self, level: usize, at: &[u32]) {
         let exec_level = &self.exec.levels[level];
         let parent = exec_level.parent;

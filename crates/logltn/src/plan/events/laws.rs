@@ -1,4 +1,4 @@
-//! Axioms that hold in every world: their ground conjuncts, those together that share atoms, and what contradicts itself.
+//! Axioms that hold in every world: their ground conjuncts, grouped by shared atoms, and contradictions among them.
 
 use std::sync::Arc;
 
@@ -22,23 +22,23 @@ pub(super) struct Conjunct {
     pub formula: Proposition,
 }
 
-/// Laws that share atoms, directly or by way of others.
+/// Laws that share atoms, directly or through other laws.
 #[derive(Clone, Debug)]
 pub(super) struct Component {
     pub conjuncts: Vec<u32>,
     pub circuit: u32,
     /// By variable of the circuit.
     pub names: Arc<[u32]>,
-    /// What stands in for a circuit that is too hard; `circuit` means nothing then.
+    /// What replaces a circuit that is too hard; `circuit` then has no meaning.
     pub cut: Option<Box<Cut>>,
 }
 
-/// Laws that are implications alone, whose most probable world is known without a circuit.
+/// Laws that are implications only, whose most probable world needs no circuit.
 #[derive(Clone, Debug)]
 pub(super) struct Cut {
     /// Over the component's names.
     pub implications: Implications,
-    /// What to say to all other questions.
+    /// The error for all other questions.
     pub too_hard: Diagnostic,
 }
 
@@ -47,12 +47,12 @@ pub(super) struct Cut {
 pub(super) struct Laws {
     pub conjuncts: Vec<Conjunct>,
     pub components: Vec<Component>,
-    /// By variable: its component and its number there, if laws speak of it.
+    /// By variable: its component and its number there, if a law mentions it.
     places: Vec<Option<(u32, u32)>>,
 }
 
 impl Laws {
-    /// The component that speaks of a variable, and the variable's number there.
+    /// The component that mentions a variable, and the variable's number there.
     pub fn place_of(&self, var: u32) -> Option<(u32, u32)> {
         self.places.get(var as usize).copied().flatten()
     }
@@ -123,7 +123,7 @@ impl Laws {
             };
             if shapes.circuits[circuit as usize].root == Root::False {
                 if plan.data.awaits_streams() {
-                    // Without the rows that come with calls a law may well be false.
+                    // Before the rows of a call are there a law may well be false.
                     return Ok(Laws::default());
                 }
                 return Err(laws
@@ -148,7 +148,7 @@ impl Laws {
     }
 
     fn find_components(&mut self, variables: &Variables) {
-        // The first conjunct that speaks of each variable.
+        // The first conjunct that mentions each variable.
         let mut owner = vec![u32::MAX; variables.domains.len()];
         let mut leader: Vec<u32> = (0..self.conjuncts.len() as u32).collect();
         fn find(leader: &mut [u32], mut i: u32) -> u32 {
@@ -184,7 +184,7 @@ impl Laws {
         }
     }
 
-    /// Laws of a component that no world keeps in which `known` is so: as few as leaving out one after another finds.
+    /// Laws of a component that no world with `known` keeps: a small set, found by leaving out one law after another.
     pub fn contradiction(
         &self,
         plan: &Plan,
@@ -262,7 +262,7 @@ impl Laws {
         .help(help)
     }
 
-    /// A law and the individuals that it is about.
+    /// A law and its individuals.
     pub fn name(&self, plan: &Plan, conjunct: usize) -> String {
         let Conjunct { program, codes, .. } = &self.conjuncts[conjunct];
         let name = &plan.axioms[*program].name;

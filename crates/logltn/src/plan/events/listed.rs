@@ -1,4 +1,4 @@
-//! The events of a plan one by one, for callers that ask something else of them than their probability.
+//! The events of a plan one by one, for callers that need something other than their probability.
 
 use super::ground::{Grounding, NotGround};
 use super::variables::{Atom, Variables};
@@ -11,7 +11,7 @@ use crate::plan::Plan;
 use crate::plan::active::Active;
 use crate::plan::individual::Bound;
 
-/// Goes through the events of a plan that was made without compiling them.
+/// Visits the events of a plan that was made without compiling them.
 pub(crate) struct EventLister<'p> {
     plan: &'p Plan,
     active: Active,
@@ -19,7 +19,7 @@ pub(crate) struct EventLister<'p> {
     left: usize,
 }
 
-/// What is under one binding of an axiom's leading quantifiers.
+/// The formula under one binding of an axiom's leading quantifiers.
 pub(crate) struct ListedEvent<'a> {
     pub formula: Proposition,
     /// By variable of the formula: the request, its row, and the class there.
@@ -44,7 +44,7 @@ impl<'p> EventLister<'p> {
         }
     }
 
-    /// Calls `visit` with the event of each binding of an axiom, until it says no.
+    /// Calls `visit` with the event of each binding of an axiom, until it returns false.
     pub fn each(
         &mut self,
         program: usize,
@@ -88,7 +88,7 @@ impl ListedEvent<'_> {
         (atom.request as usize, row, atom.class)
     }
 
-    /// What the variables of the leading quantifiers are bound to.
+    /// The values of the variables of the leading quantifiers.
     pub fn bound(&self) -> Vec<Bound> {
         let exec = &self.plan.programs[self.program];
         let Some(ranking) = &exec.ranking else {

@@ -1,9 +1,9 @@
 //! Exact probability: the events of a plan's axioms, given its laws, as circuits.
 //!
-//! What is under the leading `forall`s of an axiom is one event for each of their bindings. It is written out ([`ground`])
-//! over random variables ([`variables`]), joined with the laws that share atoms with it ([`laws`]), and compiled, each shape
-//! once ([`shapes`]). A step evaluates all instances of a circuit at once and goes back through them for the derivatives
-//! ([`run`]); [`worlds`] has the questions about worlds that keep the laws.
+//! The formula under the leading `forall`s of an axiom is one event for each of their bindings. It is written out
+//! ([`ground`]) over random variables ([`variables`]), joined with the laws that share atoms with it ([`laws`]), and
+//! compiled, each shape once ([`shapes`]). A step evaluates all instances of a circuit at once, then runs backward
+//! for the derivatives ([`run`]); [`worlds`] answers questions about worlds that keep the laws.
 
 mod explain;
 mod export;
@@ -39,7 +39,7 @@ use variables::Variables;
 pub(crate) use worlds::Along;
 pub use worlds::World;
 
-/// What compiling may take.
+/// The limits of compilation.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     budget: Budget,
@@ -53,7 +53,7 @@ impl Limits {
     }
 }
 
-/// The events of a plan: what a step computes instead of programs.
+/// The events of a plan, which a step computes instead of programs.
 #[derive(Clone, Debug)]
 pub(crate) struct Events {
     limits: Limits,
@@ -64,11 +64,11 @@ pub(crate) struct Events {
     axioms: Vec<Vec<Observation>>,
     /// Products of these are the events.
     instances: Vec<Instance>,
-    /// The states that evidence leaves to its variables, one list after the other.
+    /// The states that evidence allows its variables, one list after the other.
     allowed: Vec<u32>,
-    /// Components of laws that the observations are given, each once.
+    /// Components of laws that observations are conditioned on, each once.
     given: Vec<u32>,
-    /// Whether degrees of exactly 0 or 1 are known to leave a world to every law.
+    /// Whether every law is known to have a world under the degrees that are exactly 0 or 1.
     tested: bool,
     /// By request: the codes of the rows in use, sorted.
     rows: Vec<Vec<u64>>,
@@ -85,11 +85,11 @@ pub(crate) struct Events {
 struct Observation {
     weight: f64,
     codes: [u64; MOST_CODES],
-    /// Whether no world makes it true, whatever the degrees.
+    /// Whether no world makes it true, for any degrees.
     impossible: bool,
-    /// Whose probabilities are multiplied.
+    /// The instances whose probabilities are multiplied.
     instances: std::ops::Range<u32>,
-    /// By whose probabilities they are divided: places in [`Events::given`].
+    /// The laws whose probabilities divide the product: places in [`Events::given`].
     given: Vec<u32>,
     /// The formula, for callers that explain it.
     event: Option<Proposition>,
@@ -104,11 +104,11 @@ struct Instance {
     evidence: Vec<Evidence>,
 }
 
-/// What is known of a variable.
+/// The evidence about a variable.
 #[derive(Clone, Copy, Debug)]
 struct Evidence {
     var: u32,
-    /// Its number in the circuit, if that has it.
+    /// Its number in the circuit, if it occurs there.
     local: Option<u32>,
     /// Its states, sorted: a range of [`Events::allowed`].
     from: u32,
@@ -154,7 +154,7 @@ impl Events {
         Ok(events)
     }
 
-    /// Compiles again what has come with a call; circuits are kept.
+    /// Compiles what depends on a call again; circuits are kept.
     pub fn renew(&mut self, plan: &Plan) -> Result<(), Diagnostics> {
         self.variables = Variables::default();
         self.used.clear();
@@ -188,7 +188,8 @@ impl Events {
                         .instantiate(&one.event, &mut givens)
                         .map_err(|reached| too_hard(plan, &axiom.name, reached))?;
                     if keep[program] {
-                        // What is explained names its literals given the laws, also where the event is constant.
+                        // Explanations need the literals' probabilities given the laws, even where the event is
+                        // constant.
                         one.event.each_variable(&mut |var| {
                             if let Some(component) = self.laws.component_of(var) {
                                 let next = givens.len() as u32;
@@ -208,8 +209,8 @@ impl Events {
             }
             self.axioms.push(observations);
         }
-        // Where there is nothing but laws, it is these that are asked about. Others are looked at once, whoever asks, if
-        // degrees of exactly 0 or 1 may leave no world to them.
+        // Without observations, questions are about the laws. Otherwise laws are checked once, in case degrees of
+        // exactly 0 or 1 leave them no world.
         let all = plan.axioms.iter().all(|a| a.hard);
         for (component, law) in self.laws.components.iter().enumerate() {
             if all || !self.tested && law.names.iter().any(|v| self.may_be_certain(plan, *v)) {
@@ -229,14 +230,15 @@ impl Events {
         Ok(())
     }
 
-    /// Whether degrees of exactly 0 or 1 are to be expected of a variable.
+    /// Whether a variable may have degrees of exactly 0 or 1.
     fn may_be_certain(&self, plan: &Plan, var: u32) -> bool {
         let request = &plan.requests[self.variables.atoms[var as usize].request as usize];
         let kind = plan.outputs[request.predicate.index()].kind;
         matches!(kind, OutputKind::Truth | OutputKind::LogTruth)
     }
 
-    /// The instances of an event, whether it is plainly impossible, and which laws it is given.
+    /// The instances of an event, whether it is plainly impossible, and the laws it is conditioned
+    /// on.
     fn instantiate(
         &mut self,
         event: &Proposition,
@@ -350,7 +352,7 @@ impl Events {
             let names = &self.laws.components[*component as usize].names;
             names.iter().copied().for_each(&mut mark);
         }
-        // Those who explain an event ask about all of its literals, also where it hangs on none of them.
+        // Explanations of an event need all of its literals, even where it depends on none of them.
         let kept = self.axioms.iter().flatten();
         for event in kept.filter_map(|observation| observation.event.as_ref()) {
             event.each_variable(&mut mark);
@@ -431,7 +433,7 @@ impl Events {
         &self.rows[request]
     }
 
-    /// What an axiom's observations need: shapes, and nodes and edges of their circuits.
+    /// The size of an axiom's observations: shapes, and nodes and edges of their circuits.
     pub fn size(&self, axiom: usize) -> EventSize {
         let mut circuits: Vec<u32> = (self.axioms[axiom].iter())
             .flat_map(|o| &self.instances[o.instances.start as usize..o.instances.end as usize])
@@ -440,7 +442,7 @@ impl Events {
         self.size_of(&mut circuits, self.axioms[axiom].len())
     }
 
-    /// The same of all laws together.
+    /// The same for all laws together.
     pub fn size_of_laws(&self) -> EventSize {
         let components = &self.laws.components;
         let compiled = components.iter().filter(|c| c.cut.is_none());
@@ -465,10 +467,10 @@ impl Events {
     }
 }
 
-/// How large the events of an axiom are.
+/// The size of an axiom's events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventSize {
-    /// Bindings of the leading `forall`s; of laws, groups of them that share atoms.
+    /// Bindings of the leading `forall`s; for laws, groups that share atoms.
     pub events: usize,
     /// Circuits that were compiled for them.
     pub shapes: usize,
@@ -476,14 +478,14 @@ pub struct EventSize {
     pub nodes: usize,
     /// Edges of these.
     pub edges: usize,
-    /// Edges that a step goes through, all events together.
+    /// Edges that a step visits, for all events together.
     pub operations: usize,
 }
 
 /// A variable, a state, and whether it is in it.
 type Literal = (u32, u32, bool);
 
-/// The literals of a conjunction that has nothing else.
+/// The literals of a conjunction that consists of literals only.
 fn literals(event: &Proposition) -> Option<Vec<Literal>> {
     let literal = |p: &Proposition| match p {
         &Proposition::Is {

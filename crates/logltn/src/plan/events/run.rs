@@ -11,29 +11,29 @@ use crate::output::OutputKind;
 use crate::plan::Plan;
 use crate::plan::program::MOST_CODES;
 
-/// How many instances go through a circuit side by side, and how many nodes these have together at most.
+/// How many instances run through a circuit side by side, and how many nodes they may have together.
 const LANES: usize = 16;
 const LARGE: usize = 4_000_000;
 
 /// Copies numbers of a request, from a place on.
 pub(crate) type Numbers<'n> = &'n dyn Fn(usize, usize, usize, &mut [f64]);
 
-/// What a step finds of an axiom.
+/// A step's result for an axiom.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Found {
     pub truth: f64,
     pub impossible: u64,
 }
 
-/// Instances in the order of their circuits, and buffers. The laws that are given come after the instances of events, as
-/// instances of which nothing is known.
+/// Instances in the order of their circuits, and buffers. The laws that are conditioned on come after the instances of
+/// events, as instances without evidence.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Work {
     /// Places in the list of instances.
     order: Vec<u32>,
     chunks: Vec<Chunk>,
     pub logs: Vec<f64>,
-    /// By instance; not a number of laws that have no circuit.
+    /// By instance; NaN for laws without a circuit.
     values: Vec<f64>,
     coefficients: Vec<f64>,
     /// By slot: derivatives by the logs of weights, and by weights that are 0.
@@ -61,7 +61,7 @@ struct Room {
     ratios: Vec<f64>,
 }
 
-/// A circuit with some instances to look at: variables by lane, and what is known of them.
+/// A circuit with some instances: variables by lane, and the evidence about them.
 #[derive(Clone, Copy)]
 struct Seen<'a> {
     circuit: &'a Circuit,
@@ -69,7 +69,7 @@ struct Seen<'a> {
     evidence: &'a [&'a [Evidence]],
 }
 
-/// The same, with lists of its own.
+/// The same, with its own lists.
 struct Lines<'a> {
     circuit: &'a Circuit,
     names: Vec<&'a [u32]>,
@@ -130,7 +130,7 @@ impl Room {
         }
     }
 
-    /// After [`Room::evaluate`]: adds `coefficient` times the derivative of each lane's value to what is listed.
+    /// After [`Room::evaluate`]: adds `coefficient` times the derivative of each lane's value to the lists.
     fn derive(
         &mut self,
         events: &Events,
@@ -182,7 +182,8 @@ impl Room {
                 let first = events.slots[evidence.var as usize];
                 let logs = events.logs_of(evidence.var);
                 let mass = events.mass(evidence);
-                // The mass of ways on which the variable is free is in the states that are allowed, too.
+                // The mass of the paths on which the variable is free also belongs to the allowed
+                // states.
                 let flow_of = |state: usize| match evidence.local {
                     Some(local) => self.flows[at(local as usize, state)],
                     None => 0.0,
@@ -208,7 +209,7 @@ impl Room {
 }
 
 impl Events {
-    /// Puts instances of the same circuit together.
+    /// Groups instances of the same circuit.
     pub(super) fn arrange(&mut self) {
         let count = self.instances.len() + self.given.len();
         let has_circuit = |place: &u32| match (*place as usize).checked_sub(self.instances.len()) {
@@ -233,7 +234,7 @@ impl Events {
         (self.work.order, self.work.chunks) = (order, chunks);
     }
 
-    /// The laws at a place among those that are given.
+    /// The laws at a place among those that are conditioned on.
     fn law(&self, given: usize) -> &Component {
         &self.laws.components[self.given[given] as usize]
     }
@@ -245,12 +246,12 @@ impl Events {
         }
     }
 
-    /// The states that evidence leaves to its variable.
+    /// The states that evidence allows its variable.
     pub(super) fn allowed(&self, evidence: &Evidence) -> &[u32] {
         &self.allowed[evidence.from as usize..evidence.to as usize]
     }
 
-    /// The log of the probability of the laws at a place among those that are given.
+    /// The log of the probability of the laws at a place among those that are conditioned on.
     pub(super) fn law_value(&self, given: usize) -> f64 {
         self.work.values[self.instances.len() + given]
     }
@@ -262,7 +263,7 @@ impl Events {
         &self.work.logs[first..first + count]
     }
 
-    /// The log of the probability of what is known of a variable.
+    /// The log of the probability of the evidence about a variable.
     pub(super) fn mass(&self, evidence: &Evidence) -> f64 {
         let logs = self.logs_of(evidence.var);
         match self.allowed(evidence) {
@@ -324,13 +325,13 @@ impl Events {
         Ok(())
     }
 
-    /// The probabilities of all instances, and of the laws that are given.
+    /// The probabilities of all instances, and of the laws that are conditioned on.
     pub(super) fn evaluate_given(&mut self, plan: &Plan) -> Result<(), Diagnostics> {
         self.has_circuits()?;
         self.evaluate_known(plan)
     }
 
-    /// Whether all laws that are given have circuits.
+    /// Whether all laws that are conditioned on have circuits.
     pub(super) fn has_circuits(&self) -> Result<(), Diagnostics> {
         let mut given = self.given.iter();
         match given.find_map(|c| self.laws.components[*c as usize].cut.as_ref()) {
@@ -339,7 +340,7 @@ impl Events {
         }
     }
 
-    /// The same, but for laws that are too hard to sum up.
+    /// The same, except for laws that are too hard to sum up.
     pub(super) fn evaluate_known(&mut self, plan: &Plan) -> Result<(), Diagnostics> {
         let by_chunk: Vec<Vec<f64>> = (self.work.chunks.par_iter())
             .map_init(Room::default, |room, chunk| {
@@ -364,7 +365,8 @@ impl Events {
         Ok(())
     }
 
-    /// Laws that degrees of exactly 0 or 1 leave no world to, by their place among those that are given.
+    /// Laws for which degrees of exactly 0 or 1 leave no world, by their place among those that are
+    /// conditioned on.
     pub(super) fn broken(&self, plan: &Plan, at: usize) -> Diagnostic {
         let component = self.given[at] as usize;
         let zero = |var: u32, state: usize| Proposition::Is {
@@ -402,7 +404,7 @@ impl Events {
         }
     }
 
-    /// The log of the probability of an observation given the laws; none if it is impossible.
+    /// The log of the probability of an observation given the laws; `None` if it is impossible.
     pub(super) fn value(&self, observation: &super::Observation) -> Option<f64> {
         if observation.impossible {
             return None;
@@ -411,12 +413,12 @@ impl Events {
         let sum: f64 = self.work.values[instances].iter().sum();
         let given = observation.given.iter();
         let laws: f64 = given.map(|g| self.law_value(*g as usize)).sum();
-        // What is more than certain is so by rounding.
+        // A probability above 1 comes from rounding.
         (sum > f64::NEG_INFINITY).then(|| (sum - laws).min(0.0))
     }
 
-    /// The values of an axiom's observations after [`Events::evaluate`], the floor if impossible: those that the ranking
-    /// does not tell apart as one, by their means.
+    /// The values of an axiom's observations after [`Events::evaluate`], the floor if impossible: observations that the
+    /// ranking does not tell apart become one, with their mean.
     pub fn ranked(&self, axiom: usize) -> Vec<([u64; MOST_CODES], f64)> {
         let mut found: Vec<([u64; MOST_CODES], f64, f64)> = Vec::new();
         for observation in &self.axioms[axiom] {
@@ -497,7 +499,7 @@ impl Events {
         self.work.by_log[self.slots[var as usize] as usize + state] += value;
     }
 
-    /// Of a variable one state of which has weight 0: the derivative when that state takes weight from the other.
+    /// For a variable with a state of weight 0: the derivative as that state takes weight from the other.
     pub(super) fn set_by_zero(&mut self, var: u32, state: usize, value: f64) {
         let first = self.slots[var as usize] as usize;
         let count = self.variables.domains[var as usize] as usize;
@@ -526,7 +528,8 @@ impl Events {
                         add(request, used.at + state, value);
                     }
                 }
-                // Without the difference of nearly equal numbers, which p₁ (a₁ + a₀) would be taken from.
+                // This avoids the difference of nearly equal numbers in the form that subtracts p₁ (a₁ +
+                // a₀).
                 OutputKind::Sigmoid => {
                     let value = by[1] * logs[0].exp() - by[0] * logs[1].exp();
                     add(request, used.at, value);

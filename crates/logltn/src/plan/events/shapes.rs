@@ -17,7 +17,7 @@ pub(super) struct Shapes {
 }
 
 impl Shapes {
-    /// The circuit of a conjunction, and which variables its own stand for.
+    /// The circuit of a conjunction, and the variables that the circuit's own variables stand for.
     pub fn circuit<'p>(
         &mut self,
         members: impl ExactSizeIterator<Item = &'p Proposition>,

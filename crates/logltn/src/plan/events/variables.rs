@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use crate::output::OutputKind;
 use crate::plan::Plan;
 
-/// What a variable is about.
+/// The atom, or the row of atoms, of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Atom {
     pub request: u32,
@@ -23,12 +23,12 @@ pub(super) struct Variables {
     /// By request and row: where the variables of its answers begin in `by_class`.
     rows: FxHashMap<(u32, u64), usize>,
     by_class: Vec<u32>,
-    /// The row that was asked for last: what is asked next is often about the same.
+    /// The last row that was asked for, since the next question is often about the same row.
     last: Option<((u32, u64), usize)>,
 }
 
 impl Variables {
-    /// The variable and its state that a literal speaks of.
+    /// The variable and the state that a literal refers to.
     pub fn literal(&mut self, plan: &Plan, request: usize, code: u64, class: u32) -> (u32, u32) {
         let of = &plan.requests[request];
         let is_softmax = plan.outputs[of.predicate.index()].kind == OutputKind::Softmax;

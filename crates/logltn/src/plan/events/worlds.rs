@@ -14,11 +14,14 @@ use crate::plan::Plan;
 /// The most probable world that keeps all laws.
 #[derive(Clone, Debug, PartialEq)]
 pub struct World {
-    /// By request: of a softmax the class of each row, of other predicates 0 or 1 for each number.
+    /// By request: for a softmax the class of each row, for other predicates 0 or 1 for each
+    /// number.
     pub states: Vec<Vec<u32>>,
-    /// Of these atoms, given the laws. Not a number where it is too hard to say how probable the laws are.
+    /// The log probability of these atoms given the laws; NaN where the probability of the laws is too
+    /// hard to compute.
     pub log_probability: f64,
-    /// By request, as `states`: the group of laws that connects the atom with others, if one speaks of it.
+    /// By request, as `states`: the group of laws that connects the atom with others, if a law mentions
+    /// it.
     pub groups: Vec<Vec<Option<u32>>>,
     /// By group: the log of the probability of its atoms' states, given the laws.
     pub by_group: Vec<f64>,
@@ -75,7 +78,8 @@ impl Events {
         Ok(self.by_request(plan, &marginals))
     }
 
-    /// By request, one number for each of its numbers: for a softmax of each class, for others of being true.
+    /// By request, one for each of its numbers: the probability of each class for a softmax, of being true
+    /// for other predicates.
     fn by_request(&self, plan: &Plan, by_slot: &[f64]) -> Vec<Vec<f64>> {
         let mut out = self.empty(plan, 0.0);
         for used in &self.used {
@@ -117,7 +121,7 @@ impl Events {
     }
 
     /// The derivative of Σ `along` · marginal by the numbers, after [`Events::weigh`]; `along` is as
-    /// [`Events::marginals`] gives them. With `entropy`, that of the entropy instead.
+    /// [`Events::marginals`] gives them. With `entropy`, the derivative of the entropy instead.
     pub fn derive_marginals(
         &mut self,
         plan: &Plan,
@@ -274,7 +278,7 @@ impl Events {
                 .iter()
                 .for_each(|v| group_of[*v as usize] = group as u32);
             let worlds: f64 = names.iter().map(|v| log(*v)).sum();
-            // `min` would take 0 for what is not known.
+            // `min` would turn NaN into 0.
             let log = worlds - self.law_value(group);
             by_group.push(if log > 0.0 { 0.0 } else { log });
         }
@@ -293,7 +297,7 @@ impl Events {
         })
     }
 
-    /// By variable: its likeliest state, the first of several.
+    /// By variable: its most probable state, the first if several are equal.
     fn likelier(&self) -> Vec<u32> {
         let mut by_var = vec![0; self.variables.domains.len()];
         for used in &self.used {
@@ -424,7 +428,7 @@ fn slopes_at_zero(
     found
 }
 
-/// Of what the derivative is asked for.
+/// The quantity whose derivative is needed.
 #[derive(Clone, Copy)]
 pub(crate) enum Along<'a> {
     Entropy,

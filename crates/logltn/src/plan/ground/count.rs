@@ -1,4 +1,4 @@
-//! How many bindings an axiom has, and which leave an `exists` with nothing.
+//! How many bindings an axiom has, and which of them leave an `exists` empty.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(in crate::plan) struct Counts {
     example: Option<(Span, Vec<(VarId, Cell)>)>,
 }
 
-/// Bindings, and empty `exists`, below one node for one binding of what is around it.
+/// Bindings, and empty `exists`, below one node for one binding of the variables around it.
 type Count = (u128, u128);
 
 /// Counts along a program.
@@ -30,13 +30,13 @@ struct Counter<'a> {
     program: &'a Program,
     /// For each node: the variables around it on which its count depends.
     reads: Vec<Vec<VarId>>,
-    /// The counts of quantifiers by what they read. Bindings around them that differ in nothing else have the same: a
-    /// chain of guards is counted link by link, not path by path.
+    /// The counts of quantifiers by the values that they read. Outer bindings that agree in these have the same
+    /// counts, so a chain of guards is counted link by link, not path by path.
     known: FxHashMap<(usize, Box<[u64]>), Count>,
     counts: Counts,
 }
 
-/// The most counts that are remembered.
+/// The most counts that are kept.
 const MOST_KNOWN: usize = 1 << 20;
 
 pub(in crate::plan) fn count(scope: Scope, lists: &Grounder, program: &Program) -> Counts {
@@ -175,8 +175,8 @@ impl Counter<'_> {
         })
     }
 
-    /// The bindings of an `exists` by elimination, each counted as often as the members of its body have
-    /// their own bindings: sums of products, along the lists that the engine runs through.
+    /// The bindings of an `exists` by elimination, each counted as often as the members of its body have bindings:
+    /// sums of products, along the lists that the engine uses.
     fn elimination(&mut self, node: usize, index: usize, env: &mut Vec<Cell>) -> Count {
         let program = self.program;
         let elimination = &program.eliminations[index];
@@ -236,7 +236,7 @@ impl Counter<'_> {
         }
     }
 
-    /// Remembers the first empty `exists`, with the variables bound at its level and around it.
+    /// Records the first empty `exists`, with the variables bound at its level and around it.
     fn note_example(&mut self, node: usize, level: usize, env: &[Cell]) {
         if self.counts.example.is_some() {
             return;
@@ -280,7 +280,7 @@ pub(in crate::plan) fn groundings_before(scope: &Scope, formula: &Formula) -> u1
 }
 
 impl Counts {
-    /// Says that some `exists` has nothing to choose from.
+    /// Warns that some `exists` is empty.
     pub fn warning(
         &self,
         scope: &Scope,

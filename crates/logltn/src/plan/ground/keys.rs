@@ -1,5 +1,4 @@
-//! Which of its lists a quantifier runs through: a slot that holds the number of the key, made of what the components
-//! around it know.
+//! Which of its lists a quantifier uses: a slot holds the number of the key, computed from the components around it.
 
 use rustc_hash::FxHashMap;
 
@@ -9,7 +8,7 @@ use crate::plan::program::*;
 use crate::theory::VarId;
 
 impl Ground<'_> {
-    /// The key of a component's lists. What axioms that share both components need is mapped once.
+    /// The key of a component's lists. Axioms that share both components share the map.
     pub(super) fn key_slot_of(&mut self, bound: &Bound) -> usize {
         let owners = self.owners(&bound.keys);
         let keys = self.shared.lists.keys(bound.component);
@@ -80,8 +79,8 @@ impl Ground<'_> {
         slot
     }
 
-    /// The key of each tuple of the one component that determines it. Tuples that no outer binding reaches have no key,
-    /// and are never asked for one.
+    /// The key of each tuple of the one component that determines it. Tuples that no outer binding reaches have no key;
+    /// it is never read.
     fn key_ids(&self, variables: &[VarId], keys: &KeyIds, owner: usize) -> Vec<u32> {
         let owner = &self.around[owner];
         self.shared.lists.per_tuple(self.scope, owner, |env| {

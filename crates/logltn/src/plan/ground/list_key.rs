@@ -1,4 +1,4 @@
-//! What makes the lists of two guards the same, whatever their variables are called and wherever they stand.
+//! When the lists of two guards are the same, whatever the names and places of their variables.
 
 use rustc_hash::FxHashMap;
 
@@ -12,24 +12,25 @@ use crate::theory::*;
 /// The tuples of a component depend on this, on the data, and on nothing else.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ListKey {
-    /// All there is.
+    /// All individuals or rows.
     All(ComponentSource),
     Guarded {
         rows_of: Option<TableId>,
-        /// Without places in the text, and with variables numbered: first those that the tuples bind, then those
-        /// outside, then those that the guard itself binds.
+        /// Without places in the text, and with variables numbered: first those that the tuples bind, then outer
+        /// ones, then those that the guard itself binds.
         conditions: Vec<Guard>,
-        /// Of the variables that the tuples or the guard bind.
+        /// The sorts of the variables that the tuples or the guard bind.
         sorts: Vec<ColumnSort>,
-        /// For each variable outside, in which of the components around it is bound, and where in their tuples.
+        /// For each outer variable, the component around that binds it, and its place in the tuples.
         outer: Vec<(usize, usize)>,
-        /// The components that bind what the guard looks at outside, and what those depend on.
+        /// The components that bind the outer variables of the guard, and what those components depend on.
         around: Vec<usize>,
     },
 }
 
 impl ListKey {
-    /// The key of what `conditions` leave of some variables, or of a table's rows. `outer` are the variables outside.
+    /// The key of the tuples of some variables, or the rows of a table, that `conditions` keep. `outer` are the outer
+    /// variables.
     pub fn guarded(
         scope: &Scope,
         variables: &[VarId],
@@ -87,7 +88,7 @@ impl ListKey {
 }
 
 impl ListKey {
-    /// Whether the lists depend on what comes with a call, apart from the components around.
+    /// Whether the lists depend on a call's data, apart from the components around.
     pub fn is_streamed(&self, data: &Data) -> bool {
         match self {
             ListKey::All(ComponentSource::Sort(sort)) => data.streams_sort(*sort),

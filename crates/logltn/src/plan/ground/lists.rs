@@ -20,14 +20,14 @@ pub(crate) struct Bound {
     pub component: usize,
     /// The variables that its tuples bind; for rows, one per column.
     pub variables: Vec<VarId>,
-    /// The outer variables that its guard looks at: which of its lists is meant.
+    /// The outer variables that its guard reads; they choose one of its lists.
     pub keys: Vec<VarId>,
 }
 
 /// The number of a list by the values of some outer variables.
 pub(crate) type KeyIds = FxHashMap<Box<[u64]>, u32>;
 
-/// Lists guards. A caller that asks for the same lists again, another pass or another axiom, gets those that are there.
+/// Lists the bindings that guards keep. Another pass or another axiom that needs the same lists gets the existing ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Grounder {
     pub account: Account,
@@ -35,17 +35,17 @@ pub(crate) struct Grounder {
     /// By component.
     keys: Vec<Arc<KeyIds>>,
     known: FxHashMap<ListKey, usize>,
-    /// Those that depend on what comes with a call.
+    /// Those that depend on a call's data.
     streamed: FxHashSet<usize>,
 }
 
-/// How long lists may have been made before it is foretold how long all of them take.
+/// How long listing may take before its total time is estimated.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What a key takes: its values, its number, and its place in a table.
+/// The memory of a key: its values, its number, and its place in a table.
 const PER_KEY: usize = 64;
 
-/// Whether something may become so long: beyond its capacity it doubles.
+/// Checks whether a vector may become this long: beyond its capacity it doubles.
 fn may_grow(length: usize, capacity: usize, bytes: usize) -> bool {
     length <= capacity || memory::ask((capacity * bytes) as u128).is_ok()
 }
@@ -64,12 +64,12 @@ impl Grounder {
         }
     }
 
-    /// Forgets all components after the first few, except for those that another call can use as they are.
+    /// Drops all components after the first few, except for those that another call can reuse unchanged.
     pub fn forget(&mut self, fixed: usize) {
         let mut kept: Vec<usize> = self.known.values().copied().collect();
         kept.retain(|c| *c >= fixed && !self.streamed.contains(c));
         kept.sort_unstable();
-        // Those that stay move up; only the look-up here refers to them by now.
+        // Those that stay move up; only the look-up here still refers to them.
         let moved: FxHashMap<usize, usize> = (0..fixed)
             .map(|c| (c, c))
             .chain(kept.iter().enumerate().map(|(i, c)| (*c, fixed + i)))
@@ -89,7 +89,7 @@ impl Grounder {
         self.streamed.clear();
     }
 
-    /// The components of a quantifier, whose product it runs over.
+    /// The components of a quantifier; it runs over their product.
     pub fn quantifier(
         &mut self,
         scope: Scope,
@@ -98,7 +98,7 @@ impl Grounder {
         guard: Option<&Guard>,
     ) -> Result<Vec<Arc<Bound>>, Diagnostic> {
         let conditions = guard.map(conjuncts).unwrap_or_default();
-        // Where arithmetic can fail, the order of the text decides what is computed, so nothing is split.
+        // Where arithmetic can fail, conditions must be evaluated in the order of the text, so nothing is split.
         let whole = conditions.iter().any(|g| scope.may_fail(g));
         let (groups, rows_of) = match binding {
             Binding::Sorts(variables) if !whole => (groups(variables, conditions), None),
@@ -116,7 +116,7 @@ impl Grounder {
         bound.collect()
     }
 
-    /// The combinations of a few variables that are listed already.
+    /// The combinations of a few variables that are already listed.
     pub fn combinations(
         &mut self,
         scope: Scope,
@@ -145,7 +145,7 @@ impl Grounder {
         }))
     }
 
-    /// The tuples of some variables that a stratum is computed for, one after the other.
+    /// The tuples of some variables for which a stratum is computed, one after the other.
     pub fn tuples(&mut self, variables: Vec<VarId>, size: usize, tuples: Vec<u32>) -> Arc<Bound> {
         let component = self.push(Component {
             source: ComponentSource::Guarded { rows_of: None },
@@ -218,7 +218,7 @@ impl Grounder {
         }))
     }
 
-    /// The tuples that a guard keeps, one list for each combination of the outer variables it looks at.
+    /// The tuples that a guard keeps, one list for each combination of the outer variables that it reads.
     fn guarded(
         &mut self,
         scope: Scope,
@@ -265,7 +265,7 @@ impl Grounder {
                 sizes.fold(1, u128::saturating_mul)
             }
         };
-        // The outer bindings there can be; what ties them may leave fewer.
+        // The possible outer bindings; conditions may leave fewer.
         let most_keys = (relevant.iter()).fold(1_u128, |most, bound| {
             let listed = self.components[bound.component].tuples.len() as u128;
             let own = bound.variables.iter().filter(|v| outer.contains(v));
@@ -279,7 +279,7 @@ impl Grounder {
             if keys.contains_key(&key) {
                 return true;
             }
-            // Of several lists the first one stands for the others.
+            // The first of several lists represents the others.
             if keys.is_empty() && scope.is_worth_an_estimate(sizes, conditions) {
                 let checked = self.check_estimate(scope, (&join, env), (arity, room), span);
                 failure = checked.err();
@@ -356,7 +356,7 @@ impl Grounder {
         Ok(bound(component))
     }
 
-    /// Refuses what random walks say is too much to be listed, before any of it is.
+    /// Refuses lists that random walks estimate to be too long, before anything is listed.
     fn check_estimate(
         &self,
         scope: Scope,
@@ -375,10 +375,11 @@ impl Grounder {
     }
 
     /// Visits the combinations of some components' tuples, from the outside in, such that each combination of the
-    /// `wanted` variables' values comes at least once, in the order of its first; until `visit` says no.
+    /// `wanted` variables' values comes at least once, in the order of its first occurrence, until `visit` returns
+    /// false.
     ///
-    /// Prefixes that are alike in all that matters further in are followed once: a chain of guards has few of these,
-    /// but no end of combinations. `false` if there was no room for them.
+    /// Prefixes that agree in everything that matters further in are followed once: a chain of guards has few such
+    /// prefixes but very many combinations. Returns `false` if memory ran out.
     #[must_use]
     pub fn walk(
         &self,
@@ -489,16 +490,16 @@ impl Grounder {
     }
 }
 
-/// What some variables are bound to, for hashing.
+/// The values of some variables, for hashing.
 pub(crate) fn codes(variables: &[VarId], env: &[Cell]) -> Box<[u64]> {
     variables.iter().map(|v| env[v.index()].code()).collect()
 }
 
-/// The components that bind `wanted`, or what the keys of those depend on, from the outside in; the others cannot matter.
+/// The components that bind `wanted`, or on which the keys of those depend, from the outside in; others do not matter.
 pub(crate) fn relevant<'b>(around: &'b [Arc<Bound>], wanted: &[VarId]) -> Vec<&'b Bound> {
     let mut needed: Vec<VarId> = wanted.to_vec();
     let mut relevant: Vec<&Bound> = Vec::new();
-    // From the inside out: a component's key is bound further out.
+    // From the inside out, since the variables of a component's key are bound further out.
     for bound in around.iter().rev() {
         if bound.variables.iter().any(|v| needed.contains(v)) {
             relevant.push(bound);

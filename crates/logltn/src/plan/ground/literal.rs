@@ -1,5 +1,5 @@
-//! Atoms to literals: which request they belong to, and how each component in scope adds to their place
-//! in its table.
+//! From atoms to literals: the request of each, and what each component in scope adds to its place in the request's
+//! table.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::plan::program::*;
 use crate::source::Span;
 use crate::theory::*;
 
-/// What makes two maps the same.
+/// When two maps are the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::plan) enum MapKey {
-    /// Parts of a request's code: strides and what counts, and the constant part.
+    /// Parts of a request's code: strides with their terms, and the constant part.
     Rows {
         component: usize,
         request: usize,
@@ -29,7 +29,7 @@ pub(in crate::plan) enum MapKey {
     Key { component: usize, keyed: usize },
 }
 
-/// An argument that is not fixed, how many things it can be, and by how much each counts in the row's code.
+/// An argument that is not fixed, its number of values, and its stride in the row's code.
 #[derive(Clone)]
 struct RowPart {
     leaf: Leaf,
@@ -37,12 +37,12 @@ struct RowPart {
     stride: u64,
 }
 
-/// What a tuple has for an argument, whatever its variables are called.
+/// The argument that a tuple gives, whatever the names of its variables.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::plan) enum Form {
-    /// What is at a place.
+    /// The value at a place.
     Place(usize),
-    /// What functions given by data say of that, variables being places.
+    /// The value of functions given by data, with variables as places.
     Computed(Term),
 }
 
@@ -51,7 +51,7 @@ pub(in crate::plan) enum Form {
 pub(crate) enum Leaf {
     Fixed(u32),
     Bound(VarId),
-    /// What functions given by data say of the variables.
+    /// The value of functions given by data at the variables.
     Computed(Term),
 }
 
@@ -72,7 +72,7 @@ impl Leaf {
 }
 
 impl Scope<'_> {
-    /// How an argument is made of what is neither learnt nor made of something that is, which is added to `leaves`.
+    /// How an argument is built from terms that do not depend on anything learnt; these are added to `leaves`.
     pub fn argument(&self, term: &Term, leaves: &mut Vec<(Leaf, ArgumentShape)>) -> ArgumentShape {
         match &term.kind {
             TermKind::Apply(function, arguments) if self.data.function(*function).is_none() => {
@@ -87,7 +87,7 @@ impl Scope<'_> {
         }
     }
 
-    /// What is neither learnt nor made of something that is.
+    /// Terms that do not depend on anything learnt.
     pub fn leaf(&self, term: &Term) -> (Leaf, ArgumentShape) {
         let sorted =
             |sort: Option<SortId>| sort.map_or(ArgumentShape::Number, ArgumentShape::Individual);
@@ -109,7 +109,7 @@ impl Scope<'_> {
         }
     }
 
-    /// The individual, the number or the vector that a term names, by its place among its like.
+    /// The individual, the number or the vector that a term names, by its index.
     fn index_named(&self, term: &Term, env: &[Cell]) -> u32 {
         let data = self.data;
         match &term.kind {
@@ -139,7 +139,7 @@ impl Scope<'_> {
         }
     }
 
-    /// What it names under a binding, by its place among its like.
+    /// What it names under a binding, by its index.
     pub fn leaf_index(&self, leaf: &Leaf, env: &[Cell]) -> u32 {
         match leaf {
             Leaf::Fixed(index) => *index,
@@ -181,7 +181,7 @@ impl Ground<'_> {
         })
     }
 
-    /// The value of a stratum at a tuple, which it will be asked about.
+    /// The value of a stratum at a tuple, which is thereby asked for.
     pub(super) fn ask(
         &mut self,
         stratum: usize,
@@ -204,7 +204,7 @@ impl Ground<'_> {
         })
     }
 
-    /// Remembers which tuples a stratum is asked about.
+    /// Records which tuples of a stratum are asked for.
     fn collect(
         &mut self,
         stratum: usize,
@@ -387,7 +387,7 @@ impl Ground<'_> {
         if owners.iter().any(|&o| self.component(o).batched.is_some()) {
             self.shared.requests[request].dynamic = true;
         }
-        // What is fixed has been laid out already.
+        // The fixed arguments have been added already.
         if self.shared.requests[request].predicate == NO_PREDICATE {
             // A stratum numbers its tuples itself.
         } else if request < self.shared.fixed.requests {
@@ -447,8 +447,8 @@ impl Ground<'_> {
         Ok(())
     }
 
-    /// Arguments of which some are the values of functions for variables of several components: the components add up
-    /// a code of the variables, of which the functions make that of the arguments.
+    /// Arguments some of which are values of functions of variables of several components: the components add up a
+    /// code of the variables, which the functions turn into the code of the arguments.
     fn apply_across(
         &mut self,
         request: Option<usize>,
@@ -456,7 +456,8 @@ impl Ground<'_> {
         slot: usize,
         span: Span,
     ) -> Result<(), Diagnostic> {
-        // What the components know: arguments that one of them knows alone, and the variables of the others.
+        // What the components determine: arguments that one of them determines alone, and the variables of the
+        // others.
         let mut digits: Vec<(Leaf, u64)> = Vec::new();
         for part in &parts {
             let variables = part.leaf.variables();
@@ -522,7 +523,7 @@ impl Ground<'_> {
         Ok(())
     }
 
-    /// A term over variables that are digits of a code.
+    /// A term whose variables are digits of a code.
     fn tree(&self, term: &Term, digits: &[(VarId, Tree)]) -> Tree {
         match &term.kind {
             TermKind::Variable(id) => {
@@ -559,8 +560,8 @@ impl Ground<'_> {
         }
     }
 
-    /// Whether the literal runs over every row that the predicate could be asked about: each argument a
-    /// variable of its own, over all individuals of its sort.
+    /// Whether the literal runs over every row of the predicate: each argument is a different variable over all
+    /// individuals of its sort.
     fn needs_every_row(&self, leaves: &[(Leaf, ArgumentShape)], owners: &[usize]) -> bool {
         let unguarded = |&o: &usize| matches!(self.component(o).source, ComponentSource::Sort(_));
         owners.len() == leaves.len()
@@ -571,7 +572,7 @@ impl Ground<'_> {
             })
     }
 
-    /// Lets a component add to a slot, by a map that is made if it is not there yet.
+    /// Lets a component add to a slot, by a map that is made if it does not exist yet.
     fn map(
         &mut self,
         slot: usize,
@@ -616,7 +617,7 @@ impl Ground<'_> {
     }
 }
 
-/// What the owner's tuple has for an argument: the same for every axiom that asks in the same way.
+/// The argument that the owner's tuple gives: the same for every axiom that asks in the same way.
 fn form(owner: &Bound, leaf: &Leaf) -> Form {
     let place = |v: VarId| owner.variables.iter().position(|o| *o == v).unwrap_or(0);
     match leaf {
@@ -639,7 +640,7 @@ fn form(owner: &Bound, leaf: &Leaf) -> Form {
     }
 }
 
-/// By how much each digit of a mixed-radix number counts; `None` if there are more numbers than 64 bits can tell apart.
+/// The stride of each digit of a mixed-radix number; `None` if 64 bits are too few.
 pub(crate) fn strides(extents: &[u64]) -> Option<Vec<u64>> {
     let mut strides = vec![1_u64; extents.len()];
     for i in (1..extents.len()).rev() {

@@ -27,7 +27,7 @@ pub(crate) use lists::{Bound, Grounder, KeyIds, codes, groups, relevant};
 use literal::MapKey;
 pub(crate) use literal::{Leaf, strides};
 
-/// What the programs of all axioms share.
+/// The parts that the programs of all axioms share.
 #[derive(Clone, Debug)]
 pub(super) struct Shared {
     pub lists: Grounder,
@@ -35,19 +35,19 @@ pub(super) struct Shared {
     map_index: FxHashMap<MapKey, usize>,
     pub requests: Vec<RequestPlan>,
     request_index: FxHashMap<(PredicateId, Vec<ArgumentShape>), usize>,
-    /// Each has the request of its number.
+    /// Each has the request with its number.
     pub strata: Strata,
-    /// What does not depend on rows that come with the call.
+    /// The parts that do not depend on rows of a call.
     pub fixed: Fixed,
 }
 
-/// The part of what is shared that stays when rows come with a call: the first few of each.
+/// The shared parts that stay when rows come with a call: the first few of each kind.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fixed {
     pub components: usize,
     pub maps: usize,
     pub requests: usize,
-    /// As they were: later axioms may ask for more.
+    /// Unchanged copies, since later axioms may ask for more.
     as_they_were: Vec<RequestPlan>,
     account: Option<Account>,
 }
@@ -65,7 +65,7 @@ impl Shared {
         }
     }
 
-    /// Whatever is there now stays.
+    /// Everything so far stays.
     pub fn fix(&mut self) {
         self.fixed = Fixed {
             components: self.lists.components.len(),
@@ -76,7 +76,7 @@ impl Shared {
         };
     }
 
-    /// Forgets what is not fixed, except for lists of guards that do not depend on what comes with a call.
+    /// Drops what is not fixed, except for lists of guards that do not depend on a call's data.
     pub fn forget(&mut self) {
         let fixed = &self.fixed;
         self.maps.truncate(fixed.maps);
@@ -98,14 +98,14 @@ struct Ground<'a> {
     outputs: &'a [Output],
     shared: &'a mut Shared,
     program: Program,
-    /// What is bound around the formula at hand, and where.
+    /// The variables bound around the current formula, and where.
     around: Vec<Arc<Bound>>,
     places: Vec<ComponentPlace>,
     level: usize,
-    /// Which levels read which slots.
+    /// The slots that each level reads.
     reads: Vec<(usize, usize)>,
     wide_reads: Vec<(usize, usize)>,
-    /// How many quantifiers are still to come whose bindings are asked for one by one.
+    /// How many more quantifiers have bindings that are asked for one by one.
     ranked: usize,
 }
 
@@ -113,7 +113,7 @@ struct Ground<'a> {
 #[derive(Clone, Copy)]
 struct ComponentPlace {
     level: usize,
-    /// Among the components of its level.
+    /// Its place among the components of its level.
     position: usize,
 }
 
@@ -143,7 +143,7 @@ pub(super) fn ground(
     Ok(ground.program)
 }
 
-/// The program of a stratum, whose quantifier at the root runs through its tuples.
+/// The program of a stratum, whose root quantifier runs over its tuples.
 pub(super) fn ground_under(
     scope: Scope,
     outputs: &[Output],
@@ -254,7 +254,7 @@ impl Ground<'_> {
                         .factors
                         .push(EliminationFactor { level, body, size });
                 }
-                // Inner ones have been numbered before.
+                // Inner ones have lower numbers.
                 self.program.eliminations.push(elimination);
                 self.program.elimination_keys.push((variables, keys));
                 self.program.rewrites.push(sum.rewrite);
@@ -275,7 +275,7 @@ impl Ground<'_> {
         members.into_iter().map(|m| self.formula(m)).collect()
     }
 
-    /// A formula at its own level, under these components.
+    /// A formula at a new level, under these components.
     fn under(
         &mut self,
         bound: Vec<Arc<Bound>>,
@@ -359,7 +359,7 @@ impl Ground<'_> {
         self.program.levels[level].resolves.push(resolve);
     }
 
-    /// The components around that bind some of the variables.
+    /// The outer components that bind some of the variables.
     fn owners(&self, variables: &[VarId]) -> Vec<usize> {
         let binds = |b: &Bound| b.variables.iter().any(|v| variables.contains(v));
         (0..self.around.len())
@@ -367,7 +367,7 @@ impl Ground<'_> {
             .collect()
     }
 
-    /// Makes every slot known at each level between the outside and where it is read.
+    /// Declares every slot at each level from the outermost to the one that reads it.
     fn carry_slots(&mut self) {
         for (reads, wide) in [(&self.reads, false), (&self.wide_reads, true)] {
             let mut known: FxHashSet<(usize, usize)> = FxHashSet::default();
@@ -392,7 +392,7 @@ impl Ground<'_> {
                 }
             }
         }
-        // In order, so that they are found quickly: an `any` may have a million of them.
+        // Sorted, for quick look-up: an `any` may have a million of them.
         for level in &mut self.program.levels {
             level.adds.sort_by_key(|add| add.slot);
             level.wide_adds.sort_by_key(|add| add.slot);
@@ -401,7 +401,7 @@ impl Ground<'_> {
 }
 
 pub(super) fn add_entry(adds: &mut Vec<SlotAdd>, slot: usize, components: usize) -> &mut SlotAdd {
-    // The one that is being made is, as a rule, the last.
+    // Usually the one that is being made is the last.
     let at = match adds.iter().rposition(|a| a.slot <= slot) {
         Some(at) if adds[at].slot == slot => at,
         before => {

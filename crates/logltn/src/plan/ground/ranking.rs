@@ -1,4 +1,4 @@
-//! The bindings of the quantifiers at the root as numbers: what ranks them, and tells which they are.
+//! The bindings of the quantifiers at the root as numbers, which order and identify them.
 
 use super::Ground;
 use crate::diagnostic::{Code, Diagnostic};
@@ -7,13 +7,13 @@ use crate::source::Span;
 use crate::theory::*;
 
 impl Ground<'_> {
-    /// Makes slots for the numbers of all bindings around, in the order of their individuals (of rows, that of the table).
-    /// They are added up like the places of literals, so that every binding of a block has its own at hand.
+    /// Makes slots for the numbers of all bindings around, in the order of their individuals (of rows, that of the
+    /// table). They are added up like the places of literals, so that every binding of a block has its number.
     pub(super) fn ranking(&mut self) -> Result<Ranking, Diagnostic> {
         let mut digits = self.digits();
         let mut codes = 0;
         let mut stride = 1_u64;
-        // The last digits belong to the first number made; the order is turned around below.
+        // The first number made has the last digits; the order is reversed below.
         for digit in digits.iter_mut().rev() {
             match stride.checked_mul(digit.extent) {
                 Some(_) if codes > 0 => {}
@@ -39,7 +39,7 @@ impl Ground<'_> {
         digits.iter_mut().for_each(|d| d.code = codes - 1 - d.code);
         let wides: Vec<usize> = (0..codes).map(|_| self.new_wide_slot(0)).collect();
         for owner in 0..self.around.len() {
-            // What only says whether there are bindings at all.
+            // Components that only decide whether there are any bindings.
             if self.around[owner].variables.is_empty() {
                 continue;
             }
@@ -64,7 +64,7 @@ impl Ground<'_> {
         })
     }
 
-    /// The variables around, quantifier by quantifier, each in the order of the text.
+    /// The outer variables, quantifier by quantifier, each in the order of the text.
     fn digits(&self) -> Vec<Digit> {
         let mut digits: Vec<(usize, VarId, Digit)> = Vec::new();
         for (bound, place) in self.around.iter().zip(&self.places) {
@@ -99,7 +99,7 @@ impl Ground<'_> {
         digits.into_iter().map(|(_, _, digit)| digit).collect()
     }
 
-    /// What the tuples of a component add to a number, if it has some of its digits.
+    /// What the tuples of a component add to a number, if they determine some of its digits.
     fn part_of_code<'d>(
         &self,
         owner: usize,

@@ -1,4 +1,4 @@
-//! Which parts of an axiom are small clauses, and how the lanes go through them: which literals, over rows or over
+//! Which parts of an axiom are small clauses, and how the lanes evaluate them: which literals, over rows or over
 //! places, by which level.
 
 use super::Lower;
@@ -9,11 +9,11 @@ use crate::plan::program::{ComponentSource, MapValues, NodeKind};
 /// Below this the projections do not keep roots and logarithms away from 0 in single precision.
 const LEAST_EPS: f64 = 1e-5;
 
-/// The nodes of the literals, in their order, and what is computed of them.
+/// The nodes of the literals, in order, and what is computed from them.
 type Found = (Vec<usize>, Form);
 
 impl Lower<'_> {
-    /// The clause that a root is about, if it is a small one. May add a level.
+    /// The clause under a root, if it is a small one. May add a level.
     pub(super) fn small_clause(&self, physical: &mut Physical, root: usize) -> Option<SmallClause> {
         let nodes = &physical.nodes;
         let NodeKind::Quantifier {
@@ -32,7 +32,7 @@ impl Lower<'_> {
         let additive = aggregator.laws().additive?;
         let (found, mut form) = match (self.semantics.space, &nodes[body].kind) {
             (Space::Log, _) => self.log_clause(nodes, body, additive)?,
-            // The logs that the aggregator is about.
+            // The node whose logs the aggregator takes.
             (Space::Mixed, NodeKind::Log(inner)) => self.product_clause(nodes, *inner, additive)?,
             (Space::Mixed, _) => return None,
             (Space::Truth, _) => self.product_clause(nodes, body, additive)?,
@@ -95,7 +95,7 @@ impl Lower<'_> {
         };
         let changes = |l: &ClauseLiteral| self.changes(&physical.levels[level], l);
         let calmest = (0..literals.len()).min_by_key(|&k| changes(&literals[k]))?;
-        // Where literals are equal, the first of them has the derivative of a maximum.
+        // Of equal literals the first gets the derivative of a maximum.
         if calmest != 0 && !matches!(form, Form::Max) {
             literals.swap(0, calmest);
             if let Form::Product { of, .. } = &mut form {
@@ -121,7 +121,7 @@ impl Lower<'_> {
                     .contains(&members.len())
                     .then(|| (members.clone(), form))
             }
-            // An `exists` about one literal. Clauses share tables: all of them hold exponentials, or none.
+            // An `exists` over one literal. Clauses share tables: all of them hold exponentials, or none.
             NodeKind::Quantifier {
                 forall: false,
                 body: literal,
@@ -158,7 +158,7 @@ impl Lower<'_> {
         Some((vec![first, second], Form::Product { of, summand }))
     }
 
-    /// A literal, or the negation of one: what it makes of the atom's truth degree.
+    /// A literal, or the negation of one, as a function of the atom's truth degree.
     fn degree(&self, nodes: &[Node], node: usize) -> Option<(Affine, usize)> {
         match nodes[node].kind {
             NodeKind::Literal { .. } => Some((Affine::IDENTITY, node)),
@@ -188,7 +188,7 @@ impl Lower<'_> {
         Some((outside, classes))
     }
 
-    /// Whether a component of a level runs over all classes of all the literals, and decides nothing else.
+    /// Whether a component of a level runs over all classes of all the literals, and affects nothing else.
     fn picks_classes(&self, level: &Level, literals: &[ClauseLiteral], at: usize) -> bool {
         let component = &self.components[level.components[at].component];
         let all = |l: &ClauseLiteral| match l.place {

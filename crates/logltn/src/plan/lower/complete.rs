@@ -1,10 +1,10 @@
-//! Requests that are answered for every row there can be.
+//! Requests that are answered for every possible row.
 
 use crate::plan::ground::add_entry;
 use crate::plan::program::*;
 
-/// Where a request has every row there can be, a row's number is its code, and a literal whose row
-/// several components determine needs no look-up: each adds its part of the place directly.
+/// Where a request has every possible row, a row's number is its code, and a literal whose row several components
+/// determine needs no look-up: each adds its part of the place directly.
 pub(in crate::plan) fn places_in_complete_tables(
     programs: &mut [Program],
     maps: &mut [Map],

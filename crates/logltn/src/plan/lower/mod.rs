@@ -1,4 +1,4 @@
-//! Lowering: from what grounding has made of an axiom to what the engine runs.
+//! Lowering: from the grounded axiom to what the engine runs.
 
 mod clause;
 mod complete;
@@ -10,12 +10,12 @@ use crate::semantics::Semantics;
 
 pub(super) use complete::places_in_complete_tables;
 
-/// How many bindings the blocks of the innermost levels hold: enough to drown the cost of a step
-/// through the nodes, few enough for the buffers of a formula to stay in the second-level cache.
+/// How many bindings the blocks of the innermost levels hold: enough to make the cost of visiting the nodes
+/// negligible, few enough for the buffers of a formula to stay in the second-level cache.
 const BLOCK: usize = 1024;
 
-/// The most that a block holds so that what is under one outer binding fits into it, and need not be computed again for
-/// the derivatives.
+/// The most bindings of a block that is enlarged so that everything under one outer binding fits into it and need not
+/// be computed again for the derivatives.
 const GREATEST_BLOCK: usize = 8192;
 
 /// The most values of all nodes in such a block: they are to stay in the second-level cache.
@@ -25,10 +25,10 @@ const MOST_VALUES: usize = 1 << 17;
 const GREATEST_BLOCK_OF_RUNS: usize = 1 << 16;
 const RUNS: usize = 16;
 
-/// The fewest outer bindings, where not even one of them has its own inner block.
+/// The fewest outer bindings of a block when the inner bindings of one do not fit into a block.
 const FEWEST: usize = 8;
 
-/// What all axioms share, grounded.
+/// The grounded parts that all axioms share.
 #[derive(Clone, Copy)]
 pub(super) struct Lower<'a> {
     pub semantics: &'a Semantics,
@@ -207,11 +207,11 @@ impl Lower<'_> {
         }
     }
 
-    /// A block of an outer level holds only as many bindings as the inner level's block has room for,
-    /// so that the inner block is still there when the backward pass wants it.
+    /// A block of an outer level holds only as many bindings as the inner level's block has room for, so that the
+    /// inner block is still there for the backward pass.
     fn choose_capacities(&self, levels: &mut [Level]) {
         for i in 1..levels.len() {
-            // All bindings under one of the outermost level, if that is not too much.
+            // All bindings under one binding of the outermost level, if these are not too many.
             let (mut at, mut under) = (i, 1);
             while levels[at].parent != 0 {
                 under = self.expansion(&levels[at]).saturating_mul(under);
@@ -269,8 +269,8 @@ impl Lower<'_> {
         }
     }
 
-    /// About how much work an evaluation is, all batches together; the most there is if it cannot be counted. Nothing for
-    /// what is done batch by batch.
+    /// About how much work an evaluation is, for all batches together; the maximum if it cannot be counted. Work that
+    /// is done batch by batch counts as 0.
     pub fn work(&self, physical: &Physical) -> u64 {
         let works = physical.roots.iter().map(|root| {
             let NodeKind::Quantifier { level, .. } = physical.nodes[root.node].kind else {
@@ -303,7 +303,7 @@ impl Lower<'_> {
         cost
     }
 
-    /// How many bindings a level has for each of its parent's, on the average.
+    /// The mean number of bindings of a level for each binding of its parent.
     fn expansion(&self, level: &Level) -> u64 {
         let components = level.components.iter();
         let lengths = components.map(|c| self.average_length(c.component).max(1) as u64);
@@ -316,7 +316,7 @@ impl Lower<'_> {
     }
 }
 
-/// Finds the arrays of places that nothing but literals of their own level reads.
+/// Finds the arrays of places that only literals of their own level read.
 fn find_places_of_literals(physical: &mut Physical) {
     let counts = physical.levels.iter().map(|level| level.adds.len());
     let mut only: Vec<Vec<bool>> = counts.map(|count| vec![true; count]).collect();
@@ -347,7 +347,7 @@ fn find_places_of_literals(physical: &mut Physical) {
     }
 }
 
-/// By node: whether it is in something whose bindings are not counted one by one.
+/// By node: whether it is inside a node whose bindings are not counted one by one.
 fn uncounted(program: &Program) -> Vec<bool> {
     let mut uncounted: Vec<bool> = (program.nodes.iter())
         .map(|node| node.groundings.is_some())
@@ -379,7 +379,7 @@ fn buffers(nodes: &[program::Node], levels: &mut [Level]) -> Vec<usize> {
     buffers
 }
 
-/// With more members than these, preparing each would take longer than computing it.
+/// With more members than this, preparing each would take longer than computing it.
 const MOST_SUMMANDS: usize = 4096;
 
 fn find_summands(nodes: &[Node], node: usize, and_adds: bool, found: &mut Vec<usize>) {
@@ -392,7 +392,7 @@ fn find_summands(nodes: &[Node], node: usize, and_adds: bool, found: &mut Vec<us
 }
 
 fn index_of(adds: &[SlotAdd], slot: usize) -> Option<usize> {
-    // They stand in the order of their slots.
+    // They are in the order of their slots.
     adds.binary_search_by_key(&slot, |a| a.slot).ok()
 }
 

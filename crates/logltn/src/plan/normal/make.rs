@@ -26,9 +26,9 @@ pub(crate) struct Member {
 pub(crate) struct Maker<'a> {
     pub scope: Scope<'a>,
     pub semantics: &'a Semantics,
-    /// What `for`, `all` and `any` have bound, by variable.
+    /// The values bound by `for`, `all` and `any`, by variable.
     pub fixed: Vec<Option<u32>>,
-    /// Where its text is: formulas from elsewhere are definitions written out, whose bindings do not count.
+    /// Where its text is: formulas from elsewhere are definitions that were written out, whose bindings do not count.
     pub text: Span,
     pub warnings: &'a mut Diagnostics,
 }
@@ -78,8 +78,8 @@ impl Maker<'_> {
         Ok(members)
     }
 
-    /// Refuses what has too large a normal form, or what the semantics cannot evaluate, by the text alone: a family
-    /// without members or an empty `all` hides no mistake.
+    /// Refuses a normal form that is too large, or that the semantics cannot evaluate. It looks at the text alone, so
+    /// a family without members or an empty `all` hides no mistake.
     fn check(&self, axiom: &Axiom) -> Result<(), Diagnostic> {
         let source = &self.scope.theory().source;
         if axiom.formula.nnf_is_too_large() {
@@ -109,7 +109,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Refuses a `forall` where it would be read as a truth degree, in the axiom or in what it uses.
+    /// Refuses a `forall` where it would be read as a truth degree, in the axiom or in a definition that it uses.
     fn check_foralls(&self, axiom: &Axiom) -> Result<(), Diagnostic> {
         if self.semantics.space != Space::Mixed {
             return Ok(());
@@ -153,7 +153,7 @@ impl Maker<'_> {
         }
     }
 
-    /// In `prod` the leading `forall`s add up logs of what is under them.
+    /// In `prod` the leading `forall`s add up logs of the formula under them.
     fn with_logs_outside(&mut self, formula: &Formula) -> Result<Normal, Diagnostic> {
         let normal = deep(|| match &formula.kind {
             FormulaKind::Quantified {
@@ -174,7 +174,7 @@ impl Maker<'_> {
         Ok(self.uncounted(normal?, formula.span))
     }
 
-    /// Marks what is not of the axiom's own text.
+    /// Marks what does not come from the axiom's own text.
     fn uncounted(&self, normal: Normal, span: Span) -> Normal {
         let inside = self.text.start <= span.start && span.end <= self.text.end;
         match self.text == Span::default() || inside && span != Span::default() {
@@ -344,7 +344,8 @@ impl Maker<'_> {
         Ok(Normal::connective(and, members, span))
     }
 
-    /// A definition does not know what its parameters will be: where its uses are written out, they may be variables of quantifiers.
+    /// The values of a definition's parameters are not known: where its uses are written out, they may be variables of
+    /// quantifiers.
     fn check_fixed(
         &self,
         own: &[VarId],
@@ -383,7 +384,7 @@ impl Maker<'_> {
         .help(format!("use `{instead}`, which looks at each binding")))
     }
 
-    /// Like an empty `exists`, an empty `any` is never silent.
+    /// An empty `any` gets a warning, as an empty `exists` does.
     fn warn_empty(&mut self, quantifier: Quantifier, span: Span) {
         let truth = match quantifier {
             Quantifier::All => "true",
@@ -471,7 +472,7 @@ impl Maker<'_> {
         Ok(found)
     }
 
-    /// A table that the guard looks at and of which a step sees a part only.
+    /// A table that the guard reads and of which a step sees only a part.
     fn changing_table(&self, guard: &Guard) -> Option<TableId> {
         let data = self.scope.data;
         let batched = |t: TableId| data.table(t).is_some_and(|t| t.batched);
@@ -480,7 +481,7 @@ impl Maker<'_> {
     }
 }
 
-/// An individual in the place of a variable that stands for it.
+/// An individual in place of the variable that stands for it.
 fn substitute(scope: &Scope, fixed: &[Option<u32>], part: PartMut) {
     match part {
         PartMut::Value(value) => {
@@ -519,7 +520,7 @@ fn quantified(
     Normal::new(kind, span)
 }
 
-/// `seen` are the definitions that it looked into, and found one in the last of them.
+/// `seen` are the definitions that it searched; the last of them contains one.
 fn first_forall<'f>(
     theory: &'f Theory,
     formula: &'f Formula,

@@ -1,9 +1,9 @@
-//! The normal form: what all passes after the first one see of a formula.
+//! The normal form of a formula, which all passes after the first one work on.
 //!
 //! In log space negation is at the atoms, and there are no implications and no equivalences; in truth space `not`, `->`
-//! and `<->` are operators of their own and stay. Families, `all` and `any` are written out, with their individuals in
-//! the place of their variables, since each member is rewritten and grounded by itself: a guard that looks at the
-//! member's individual leaves other bindings to each. So every variable that is left is bound by a quantifier.
+//! and `<->` are operators and stay. Families, `all` and `any` are written out, with individuals in place of their
+//! variables. Each member is rewritten and grounded separately, since a guard that reads the member's individual keeps
+//! different bindings for each. So every variable that is left is bound by a quantifier.
 
 mod make;
 mod written_out;
@@ -26,7 +26,7 @@ pub(crate) struct Normal {
     /// The two halves of an equivalence: they bind the same variables of the text twice.
     pub equivalence: bool,
     /// Made of a quantifier without others inside: how many bindings that had, whatever is around it. Such a formula is
-    /// moved as a whole, so that they are still counted.
+    /// moved whole, so that these are still counted.
     pub groundings: Option<u128>,
 }
 
@@ -39,11 +39,12 @@ pub(crate) enum Kind {
         arguments: Vec<Term>,
         negated: bool,
     },
-    /// The value of a stratum at a tuple: a definition. No literal, whatever the operators make of these.
+    /// The value of a stratum at a tuple: a definition. It is not a literal, even where operators treat literals
+    /// differently.
     Use {
         stratum: usize,
         arguments: Vec<Term>,
-        /// In log space, where the stratum has a formula for that.
+        /// Only in log space, where the stratum has a formula for its negation.
         negated: bool,
     },
     /// Truth space only, as are the next two.
@@ -64,7 +65,7 @@ pub(crate) enum Kind {
     SumProduct(Box<SumProduct>),
 }
 
-// As high as the formulas of a theory.
+// As deep as the formulas of a theory.
 impl Clone for Normal {
     fn clone(&self) -> Normal {
         deep(|| Normal {
@@ -84,7 +85,7 @@ impl Normal {
         }
     }
 
-    /// One member stands for itself.
+    /// A connective of one member is that member.
     pub fn connective(and: bool, mut members: Vec<Normal>, span: Span) -> Normal {
         if members.len() == 1
             && let Some(only) = members.pop()
@@ -99,7 +100,7 @@ impl Normal {
         Normal::new(kind, span)
     }
 
-    /// How many `forall`s there are one under the other, from this one on.
+    /// How many nested `forall`s begin here.
     pub fn foralls(&self) -> usize {
         let (mut at, mut count) = (self, 0);
         while let Kind::Quantifier {
@@ -111,7 +112,7 @@ impl Normal {
         count
     }
 
-    /// What is under this many quantifiers.
+    /// The formula under this many quantifiers.
     pub fn under_mut(&mut self, quantifiers: usize) -> &mut Normal {
         let mut at = self;
         for _ in 0..quantifiers {
@@ -126,7 +127,7 @@ impl Normal {
         at
     }
 
-    /// The formulas right under this one.
+    /// The direct subformulas.
     pub fn children(&self) -> impl Iterator<Item = &Normal> {
         let (first, second, members, factors): (_, Option<&Normal>, &[Normal], &[Factor]) =
             match &self.kind {
@@ -144,7 +145,7 @@ impl Normal {
         (pair.chain(members)).chain(factors.iter().map(|f| &f.body))
     }
 
-    /// The formulas right under this one, to be rewritten; those of a sum of products have been.
+    /// The direct subformulas, to be rewritten; those of a sum of products have been rewritten already.
     pub fn children_mut(&mut self) -> impl Iterator<Item = &mut Normal> {
         let (first, second, members): (_, Option<&mut Normal>, &mut [Normal]) = match &mut self.kind
         {
@@ -160,7 +161,7 @@ impl Normal {
         first.into_iter().chain(second).chain(members)
     }
 
-    /// Whether there is a quantifier in it, or was one before a rewrite.
+    /// Whether it contains a quantifier, or did before a rewrite.
     pub fn is_literal(&self) -> bool {
         matches!(self.kind, Kind::Literal { .. })
     }
@@ -184,7 +185,7 @@ impl Normal {
         deep(|| self.children().for_each(|c| c.variables(found)));
     }
 
-    /// The strata that it asks, with the sign.
+    /// The strata that it uses, with the sign.
     pub fn uses(&self, found: &mut Vec<(usize, bool)>) {
         if let Kind::Use {
             stratum, negated, ..

@@ -1,4 +1,4 @@
-//! How much families, `all` and `any` write out, before they do.
+//! How large the written-out form of families, `all` and `any` will be, computed before writing it out.
 
 use super::Maker;
 use crate::diagnostic::{Code, Diagnostic};
@@ -8,15 +8,15 @@ use crate::recursion::deep;
 use crate::source::Span;
 use crate::theory::*;
 
-/// What a part of a formula takes in all: in the normal form, in the program, in the engine.
+/// The total memory of a part of a formula: in the normal form, in the program, in the engine.
 const BYTES_PER_PART: u128 = 400;
-/// What a member of a family takes besides.
+/// The additional memory of a member of a family.
 const BYTES_PER_MEMBER: u128 = 4600;
 /// Below this nothing needs to be counted.
 const FEW: u128 = 1 << 16;
 
 impl Maker<'_> {
-    /// Refuses an axiom that would take too much memory when it is written out.
+    /// Refuses an axiom that would take too much memory when written out.
     pub(super) fn check_written_out(&mut self, axiom: &Axiom) -> Result<(), Diagnostic> {
         let family = axiom.family.as_ref();
         let members = family.map_or(1, |f| self.product(&f.variables));
@@ -61,7 +61,7 @@ impl Maker<'_> {
         )))
     }
 
-    /// The error for memory that gets short in spite of that.
+    /// The error when memory runs out in spite of that.
     pub(super) fn check_memory(&self, span: Span) -> Result<(), Diagnostic> {
         if memory::left() >= memory::limit() / 16 {
             return Ok(());
@@ -100,7 +100,7 @@ impl Maker<'_> {
         })
     }
 
-    /// How many it has; of too many, not all are counted.
+    /// How many it has; counting stops when there are too many.
     fn parts(&mut self, formula: &Formula) -> u128 {
         deep(|| match &formula.kind {
             FormulaKind::Quantified {
@@ -124,7 +124,7 @@ impl Maker<'_> {
         })
     }
 
-    /// How many members there are, and parts in all of them.
+    /// The number of members, and of parts in all of them.
     fn members_and_parts(
         &mut self,
         variables: &[VarId],
@@ -132,7 +132,7 @@ impl Maker<'_> {
         word: &str,
         body: &Formula,
     ) -> (u128, u128) {
-        // What is wrong with the guard is said when it is written out.
+        // Errors in the guard are reported when it is written out.
         let Ok(bindings) = self.bindings(variables, guard, word) else {
             return (0, 1);
         };
@@ -149,7 +149,7 @@ impl Maker<'_> {
                 break;
             }
             parts = parts.saturating_add(own);
-            // Clearly too much: what counting itself takes is free again when it is asked for.
+            // Clearly too much: the memory of the count itself is free again before the request.
             if memory::ask(parts.saturating_mul(BYTES_PER_PART) / 2).is_err() {
                 break;
             }
@@ -161,7 +161,7 @@ impl Maker<'_> {
     }
 }
 
-/// Whether a guard of an `all` or `any` inside looks at one of the variables.
+/// Whether a guard of an inner `all` or `any` reads one of the variables.
 fn depends(formula: &Formula, variables: &[VarId]) -> bool {
     let own = match &formula.kind {
         FormulaKind::Quantified {

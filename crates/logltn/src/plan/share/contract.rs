@@ -1,7 +1,7 @@
-//! Contractions. In log space `exists y. φ(x, y) and ψ(y, z)` is a product of two matrices, of exponentials: both sides become
-//! strata, and so does the product, which the engine takes in scaled space. An `exists` over several variables is first cut
-//! into one for each, in the order in which a sum of products is cheapest, where the inner ones then read fewer variables
-//! than are bound around them.
+//! Contractions. In log space `exists y. φ(x, y) and ψ(y, z)` is a product of two matrices, of exponentials: both sides
+//! become strata, and so does the product, which the engine takes in scaled space. An `exists` over several variables
+//! is first cut into one for each, in the order in which a sum of products is cheapest, if the inner ones then read
+//! fewer variables than are bound around them.
 
 use super::key::Keys;
 use crate::guard::Scope;
@@ -16,14 +16,14 @@ const PER_PRODUCT: f64 = 0.4;
 
 /// The two sides of a contraction.
 pub(super) struct Sides {
-    /// Of each: the variables that it reads, the one that goes last; and what it says.
+    /// For each side: the variables that it reads, with the summed one last; and its formula.
     pub sides: [(Vec<VarId>, Normal); 2],
-    /// What all of it costs.
+    /// The total cost.
     pub cost: f64,
 }
 
 impl Sides {
-    /// Those of an `exists`, if it is a contraction.
+    /// The sides of an `exists`, if it is a contraction.
     pub fn of(scope: Scope, semantics: &Semantics, normal: &Normal) -> Option<Sides> {
         let Kind::Quantifier {
             forall: false,
@@ -127,8 +127,8 @@ pub(super) fn free(scope: Scope, normal: &Normal) -> Vec<VarId> {
     keys.free()
 }
 
-/// An `exists` over several variables as one over fewer, with one over the first to go inside; `outside` are variables that are
-/// bound around it, at least one of which what is inside must not read.
+/// Rewrites an `exists` over several variables as one over fewer, with an `exists` over the first eliminated variable
+/// inside. `outside` are the variables bound around it; the inner formula must leave out at least one of them.
 pub(super) fn nested(
     scope: Scope,
     semantics: &Semantics,
@@ -154,7 +154,7 @@ pub(super) fn nested(
     let members: Vec<(Vec<VarId>, &Normal)> = (body.conjuncts().into_iter())
         .map(|member| (free(scope, member), member))
         .collect();
-    // The variables that are read where one goes.
+    // The variables that are read together with one that is eliminated.
     let read = |gone: &VarId| {
         let mut read = Vec::new();
         for (own, _) in members.iter().filter(|(own, _)| own.contains(gone)) {

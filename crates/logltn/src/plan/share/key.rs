@@ -1,4 +1,4 @@
-//! What makes two parts of formulas the same, whatever their variables are called and wherever they stand.
+//! When two parts of formulas are the same, whatever the names of their variables and their places.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use crate::plan::normal::{Kind, Normal};
 use crate::recursion::deep;
 use crate::theory::*;
 
-/// Writes down what a formula says, with numbers in the place of its variables.
+/// Writes a formula as text, with numbers in place of its variables.
 pub(super) struct Keys<'a> {
     scope: Scope<'a>,
     numbered: Vec<VarId>,
@@ -125,7 +125,7 @@ impl<'a> Keys<'a> {
         free.copied().collect()
     }
 
-    /// What is the same of formulas that read these variables in this order.
+    /// A key that is equal for equal formulas that read these variables in this order.
     pub fn finish_with(mut self, order: &[VarId]) -> String {
         for variable in order {
             let number = self.number(*variable);

@@ -1,8 +1,9 @@
-//! Shared subformulas: a part of a formula that reads fewer variables than are bound around it is computed once for each
-//! binding of those that it reads, and a part that is in several places, of whatever axioms, once for all of them.
+//! Shared subformulas: a part of a formula that reads fewer variables than are bound around it is computed once for
+//! each binding of those that it reads, and a part that occurs in several places, in any axioms, once for all of them.
 //!
-//! Such a part becomes a stratum, and what it says is read like a literal. Values, gradients and counts stay as they are: a
-//! part goes only if no `exists` in it can be empty and it has as many bindings whatever is around it.
+//! Such a part becomes a stratum, whose values are read like literals. Values, gradients and counts do not change: a
+//! part is moved only if no `exists` in it can be empty and the number of its bindings does not depend on outer
+//! variables.
 
 mod contract;
 mod group;
@@ -27,19 +28,19 @@ use crate::theory::*;
 use contract::Sides;
 use key::Keys;
 
-/// Formulas with more parts are left as they are: each part is looked at as a whole.
+/// Formulas with more parts are left unchanged, since each part is examined whole.
 const MOST_PARTS: usize = 2000;
 
-/// The most bindings that a part is computed for.
+/// The most bindings for which a part is computed.
 const MOST_TUPLES: f64 = (1 << 23) as f64;
 
-/// What a binding of a stratum takes in memory: its code, value, derivatives.
+/// The memory of a stratum's binding: its code, value, derivatives.
 const PER_TUPLE: f64 = 64.0;
 
-/// What a stratum costs however small it is, in operations.
+/// The fixed cost of a stratum, in operations.
 const OVERHEAD: f64 = 20_000.0;
 
-/// A formula whose parts may be shared: an axiom, or a part that is.
+/// A formula whose parts may be shared: an axiom, or a shared part.
 struct Root<'a> {
     scope: Scope<'a>,
     axiom: usize,
@@ -49,40 +50,41 @@ struct Root<'a> {
 }
 
 impl Root<'_> {
-    /// Takes the formula out, to be put back.
+    /// Takes the formula out; it has to be put back.
     fn take(&mut self) -> Normal {
         let nothing = Normal::new(Kind::Constant(true), self.normal.span);
         std::mem::replace(&mut self.normal, nothing)
     }
 }
 
-/// What is bound around a formula, one list of tuples.
+/// The variables bound around a formula by one list of tuples.
 #[derive(Clone)]
 struct Around {
     variables: Vec<VarId>,
-    /// How many tuples there are for a binding of what is around, and how many all in all.
+    /// How many tuples there are for an outer binding, and in total.
     each: f64,
     all: f64,
-    /// Whether these are all combinations there can be.
+    /// Whether these are all possible combinations.
     every: bool,
 }
 
 /// A part that could be shared.
 struct Part {
-    /// What it says, whatever its variables are called.
+    /// Its formula, independent of variable names.
     key: String,
     /// The variables that it reads, those of the largest sort last.
     parameters: Vec<VarId>,
-    /// If there is a quantifier in it: how many bindings it has.
+    /// The number of its bindings, if it contains a quantifier.
     groundings: Option<u128>,
-    /// How many bindings it is computed for where it is, and how many differ in what it reads.
+    /// For how many bindings it is computed in its place, and how many of these differ in the variables that it
+    /// reads.
     bindings: f64,
     distinct: f64,
     work: f64,
-    /// What computing it once for each of these costs.
+    /// The cost of computing it once for each of the latter.
     once: f64,
     every: bool,
-    /// If it is a product of matrices.
+    /// The contraction, if it is a product of matrices.
     sides: Option<Sides>,
 }
 
@@ -121,7 +123,7 @@ struct Share<'a, 's> {
     known: FxHashMap<String, usize>,
 }
 
-/// Makes strata of the parts that these axioms share.
+/// Turns the parts that these axioms share into strata.
 pub(super) fn apply<'a>(problem: Problem<'a>, shared: &mut Shared, axioms: &mut [Prepared<'a>]) {
     let mut share = Share {
         problem,
@@ -163,7 +165,7 @@ pub(super) fn apply<'a>(problem: Problem<'a>, shared: &mut Shared, axioms: &mut 
 }
 
 impl<'a> Share<'a, '_> {
-    /// The parts for which it pays, by key, with what it costs before and after.
+    /// The parts for which it pays, by key, with the costs before and after.
     fn choose(&mut self, roots: &[Root<'a>]) -> FxHashMap<String, Places> {
         let mut places: FxHashMap<String, Places> = FxHashMap::default();
         for root in roots {
@@ -177,7 +179,7 @@ impl<'a> Share<'a, '_> {
         }
         let always = self.problem.options.always;
         places.retain(|key, places| {
-            // Another place of one that is computed anyway.
+            // Another place of a part that is computed anyway.
             let known = self.known.contains_key(key) && places.work > 4.0;
             places.fits() && (always || known || places.pays())
         });
@@ -196,7 +198,7 @@ impl<'a> Share<'a, '_> {
         parts(&root.normal) <= MOST_PARTS && !self.reads_batches(&root.normal)
     }
 
-    /// Rows of batched tables change from step to step, and with them what is asked.
+    /// Rows of batched tables change from step to step, and with them the tuples that are needed.
     fn reads_batches(&self, normal: &Normal) -> bool {
         let batched = |t: TableId| {
             let table = self.problem.data.table(t);
@@ -212,7 +214,8 @@ impl<'a> Share<'a, '_> {
         own || deep(|| normal.children().any(|c| self.reads_batches(c)))
     }
 
-    /// Cuts each `exists` over several variables that what is inside reads few of, and conjunctions of which some members do.
+    /// Splits each `exists` over several variables whose parts read few of them, and conjunctions of which some members
+    /// do.
     fn nest(&mut self, root: &mut Root<'a>) {
         if !self.can_share(root) {
             return;
@@ -222,7 +225,7 @@ impl<'a> Share<'a, '_> {
         root.normal = normal;
     }
 
-    /// Puts uses of strata into the places of the chosen parts.
+    /// Replaces the chosen parts by uses of strata.
     fn replace_in(
         &mut self,
         root: &mut Root<'a>,
@@ -256,7 +259,7 @@ impl<'a> Share<'a, '_> {
         root.normal = normal;
     }
 
-    /// A stratum for a part; its number, unless its tuples cannot be numbered.
+    /// Adds a stratum for a part. Returns its number, unless its tuples cannot be numbered.
     fn add(
         &mut self,
         root: &Root<'a>,
@@ -285,7 +288,7 @@ impl<'a> Share<'a, '_> {
         Some(stratum)
     }
 
-    /// The stratum of one side of a contraction, which is asked about all tuples there can be.
+    /// The stratum of one side of a contraction, which is computed for all possible tuples.
     fn side(
         &mut self,
         root: &Root<'a>,
@@ -370,15 +373,15 @@ impl<'a> Share<'a, '_> {
     }
 }
 
-/// Goes through the parts of a formula, the larger ones first.
+/// Visits the parts of a formula, larger ones first.
 struct Walk<'w, 'a, 's> {
     share: &'w mut Share<'a, 's>,
     scope: Scope<'a>,
     around: Vec<Around>,
-    /// The same where guards look at it, as long as all of it is listed.
+    /// The same where guards read it, as long as all of it is listed.
     bounds: Vec<Arc<Bound>>,
     listed: bool,
-    /// Whether truth degrees are computed here, and not yet their logs.
+    /// Whether this place has truth degrees, not yet logs.
     degrees: bool,
 }
 
@@ -390,7 +393,7 @@ impl<'w, 'a, 's> Walk<'w, 'a, 's> {
             scope: root.scope,
             around: root.around.clone(),
             bounds: Vec::new(),
-            // A part has no guards that look outside.
+            // A part has no guards that read outer variables.
             listed: true,
             degrees,
         }
@@ -446,7 +449,7 @@ impl<'w, 'a, 's> Walk<'w, 'a, 's> {
         });
     }
 
-    /// Under what a formula binds.
+    /// Runs `go` with the variables that a formula binds in scope.
     fn inside(&mut self, normal: &Normal, go: impl FnOnce(&mut Self)) {
         let (around, bounds) = (self.around.len(), self.bounds.len());
         let (degrees, listed) = (self.degrees, self.listed);
@@ -467,7 +470,8 @@ impl<'w, 'a, 's> Walk<'w, 'a, 's> {
         self.listed = listed;
     }
 
-    /// What a quantifier binds. Guards of `forall`s are listed, as grounding will do anyway; those of `exists` might never be.
+    /// The variables of a quantifier. Guards of `forall`s are listed, as grounding will do anyway; those of `exists`
+    /// might never be needed.
     fn bind(&mut self, forall: bool, binding: &Binding, guard: Option<&Guard>) {
         let (scope, lists) = (self.scope, &mut self.share.shared.lists);
         if self.listed
@@ -507,7 +511,7 @@ impl<'w, 'a, 's> Walk<'w, 'a, 's> {
                 };
                 self.around.push(Around {
                     variables: binding.variables().to_vec(),
-                    // Nobody knows yet what a guard will leave.
+                    // What a guard will keep is not known yet.
                     each: if guard.is_some() { all.sqrt() } else { all },
                     all,
                     every: false,
@@ -516,7 +520,7 @@ impl<'w, 'a, 's> Walk<'w, 'a, 's> {
         }
     }
 
-    /// What is to be known of a part, if it can be shared.
+    /// The description of a part, if it can be shared.
     fn part(&mut self, normal: &Normal) -> Option<Part> {
         let can = match &normal.kind {
             Kind::Constant(_) | Kind::Literal { .. } | Kind::Use { .. } => false,
@@ -570,7 +574,8 @@ impl<'w, 'a, 's> Walk<'w, 'a, 's> {
             .product();
         let work = work(&self.scope, normal);
         let mut key = keys.finish_with(&parameters);
-        // Where all combinations there can be are asked for it may be a product, with its parameters in another order.
+        // Where all possible combinations are needed, it may be a product of matrices, with its parameters in another
+        // order.
         key.push_str(if sides.is_some() { "product" } else { "part" });
         Some(Part {
             key,
@@ -579,14 +584,14 @@ impl<'w, 'a, 's> Walk<'w, 'a, 's> {
             bindings,
             distinct,
             work,
-            // A stratum goes forward twice: once for the values, once more before it goes back.
+            // A stratum's forward pass runs twice: once for the values, once more before the backward pass.
             once: (sides.as_ref()).map_or(distinct * (1.5 * work + 4.0), |s| s.cost),
             every,
             sides,
         })
     }
 
-    /// How many bindings a formula has, if that is the same whatever is around it.
+    /// How many bindings a formula has, if that does not depend on outer variables.
     fn groundings(&self, normal: &Normal) -> Option<u128> {
         if normal.groundings.is_some() {
             return normal.groundings;
@@ -625,7 +630,7 @@ impl<'w, 'a, 's> Walk<'w, 'a, 's> {
     }
 }
 
-/// What a formula is, without what is in it.
+/// The kind of a formula, without its parts.
 fn shell(kind: &Kind) -> Kind {
     let nothing = || Box::new(Normal::new(Kind::Constant(true), Default::default()));
     match kind {

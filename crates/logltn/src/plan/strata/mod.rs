@@ -1,9 +1,10 @@
-//! Strata: formulas with parameters whose truth is wanted at some tuples. A definition is one.
+//! Strata: formulas with parameters that are evaluated at some tuples. A definition is one.
 //!
-//! Whatever asks a stratum (an axiom, another stratum, itself) says which tuples, while it is grounded. Then the strata are
-//! grounded, users first, each as one program under the list of its tuples; the engine computes them in the other order, and
-//! what they say is read like literals. Strata that ask each other form a circle. In a circle the tuples have an order
-//! ([`order`]): one after the other what asks comes after what it asks, or by depth.
+//! While a user of a stratum (an axiom, another stratum, the stratum itself) is grounded, it records the tuples that it
+//! needs. Then the strata are grounded, users first, each as one program under the list of its tuples. The engine
+//! computes them in the reverse order, and their values are read like literals. Strata that use each other form a
+//! cycle. In a cycle the tuples have an order ([`order`]): each tuple comes after those that it needs, or they are
+//! computed by depth.
 
 mod order;
 mod written;
@@ -32,59 +33,59 @@ use crate::theory::*;
 /// A stratum before it is grounded.
 #[derive(Clone, Debug)]
 pub(crate) struct StratumForm {
-    /// For people.
+    /// For display.
     pub name: String,
     pub variables: Arc<[Variable]>,
-    /// Those of the variables that a tuple binds, all of them individuals.
+    /// The variables that a tuple binds, all of them individuals.
     pub parameters: Vec<VarId>,
-    /// Plain and, in log space, negated; those that are asked for.
+    /// Plain and, in log space, negated; only those that are used.
     pub formulas: [Option<Normal>; 2],
-    /// As it was written, for people.
+    /// As it was written, for display.
     pub written: Arc<Formula>,
     pub depth: Option<u32>,
     pub span: Span,
-    /// If it is a part of axioms, and no definition.
+    /// Present if it is a shared part of axioms, not a definition.
     pub shared: Option<SharedPart>,
-    /// If it is the product of two strata instead of a formula: an `exists` over the last variable of both, of their conjunction. Its
-    /// parameters are the other ones of both.
+    /// Present if it is the product of two strata instead of a formula: an `exists` over the last variable of both,
+    /// with their conjunction as its body. Its parameters are the other variables of both.
     pub contraction: Option<(usize, usize)>,
 }
 
-/// What people are told of a part of axioms that is computed once for all its places.
+/// A part of axioms that is computed once for all its places, for display.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedPart {
-    /// The first axiom that it stands in.
+    /// The first axiom that contains it.
     pub axiom: String,
     pub formula: String,
     pub parameters: Vec<String>,
-    /// How many bindings it was to be computed for.
+    /// For how many bindings it would have been computed.
     pub bindings: f64,
     pub cost_before: f64,
     pub cost_after: f64,
 }
 
-/// The strata of a plan, and what they are asked.
+/// The strata of a plan, and the tuples that are asked for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Strata {
     pub forms: Vec<StratumForm>,
     pub asked: Vec<Asked>,
 }
 
-/// The tuples that a stratum is asked about, by their codes.
+/// The tuples of a stratum that are asked for, by their codes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asked {
     codes: Vec<u64>,
-    /// This many are sorted, each once.
+    /// The first of them, up to this number, are sorted and distinct.
     known: usize,
     full: bool,
-    /// Nobody can ask about others any more.
+    /// No further tuples can be added.
     closed: bool,
-    /// All tuples there can be.
+    /// All possible tuples.
     every: bool,
 }
 
 impl Asked {
-    /// Adds a tuple; whether there is room for more.
+    /// Adds a tuple. Returns whether there is room for more.
     pub fn push(&mut self, code: u64) -> bool {
         if self.codes.len() >= 2 * self.known + (1 << 16) {
             self.tidy();
@@ -103,7 +104,7 @@ impl Asked {
         self.full
     }
 
-    /// Of so many that there can be.
+    /// The number of possible tuples.
     fn finish(&mut self, grid: u64) {
         if !self.every {
             return self.tidy();
@@ -122,7 +123,7 @@ impl Asked {
 }
 
 impl Strata {
-    /// Adds a stratum, before anything that asks it is grounded; its number.
+    /// Adds a stratum, before any of its users is grounded. Returns its number.
     fn add(&mut self, form: StratumForm) -> usize {
         self.forms.push(form);
         self.asked.push(Asked::default());
@@ -133,13 +134,13 @@ impl Strata {
         self.asked[stratum].closed
     }
 
-    /// Forgets what was asked.
+    /// Forgets the tuples that were asked for.
     pub fn forget(&mut self) {
         self.asked.iter_mut().for_each(|a| *a = Asked::default());
     }
 }
 
-/// What the engine knows of strata.
+/// The strata as the engine sees them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StrataPlan {
     /// By stratum, which is also the number of its request.
@@ -155,18 +156,18 @@ pub(crate) struct StratumPlan {
     pub programs: [Option<Physical>; 2],
     /// The codes of all tuples, in the order of computing.
     pub codes: Vec<u64>,
-    /// How many layers of these there are: one, or one for each depth that is asked for.
+    /// How many layers of these there are: one, or one for each depth that is needed.
     pub layers: usize,
-    /// Strata that ask each other have the same number.
+    /// Strata that use each other have the same number.
     pub circle: usize,
-    /// Whether its layers count down: what it asks in its circle is in the next one.
+    /// Whether it is the stratum with the depth: what it uses of its cycle is in the next layer.
     pub counts: bool,
-    /// How deep the tuples go: the longest way from one that is asked for to one that asks no more.
+    /// The depth of the tuples: the longest path from one that is asked for to one that asks for no others.
     pub depth: usize,
     pub rewrites: Vec<Rewrite>,
     pub shared: Option<SharedPart>,
     pub contraction: Option<Contraction>,
-    /// What it was made of, for explanations that go into it.
+    /// What it was made from, for explanations that open it.
     pub form: Arc<StratumForm>,
 }
 
@@ -178,7 +179,7 @@ impl StratumPlan {
     }
 }
 
-/// A stratum that is the product of two others as matrices of exponentials.
+/// A stratum that is the product of two others, as matrices of exponentials.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Contraction {
     /// The rows by the inner individuals.
@@ -197,7 +198,7 @@ pub(crate) struct Step {
     pub layer: usize,
     pub start: u32,
     pub end: u32,
-    /// False, whatever its formula says: the end of a depth.
+    /// Always false: the end of a depth.
     pub constant: bool,
 }
 
@@ -219,7 +220,7 @@ pub(super) fn prepare(
     let used = theory.definitions_under(axioms.collect());
     for (definition, used) in theory.definitions.iter().zip(used) {
         let mut formulas = [None, None];
-        // What a stratum could be asked in log space has both signs.
+        // In log space a stratum may be used with both signs.
         let signs = 1 + usize::from(problem.semantics.in_log_space());
         for (negated, formula) in formulas[..signs].iter_mut().enumerate().filter(|_| used) {
             let mut warnings = Diagnostics::new();
@@ -272,8 +273,8 @@ pub(super) fn prepare(
     }
 }
 
-/// Adds a stratum that is not a definition, before any axiom is grounded; its number, unless its tuples are too many to be
-/// numbered.
+/// Adds a stratum that is not a definition, before any axiom is grounded. Returns its number, unless its tuples are too
+/// many to be numbered.
 pub(super) fn add(problem: Problem, shared: &mut Shared, form: StratumForm) -> Option<usize> {
     let product = form.contraction.is_some();
     let stratum = shared.strata.add(form);
@@ -317,7 +318,7 @@ fn add_request(problem: Problem, shared: &mut Shared) {
     });
 }
 
-/// Takes over the sizes of sorts, which may have come with the call.
+/// Updates the sizes of sorts, which may have come with the call.
 pub(super) fn take_sizes(problem: Problem, shared: &mut Shared) -> Result<(), Diagnostic> {
     for (request, form) in shared.requests.iter_mut().zip(&shared.strata.forms) {
         for (extent, parameter) in request.extents.iter_mut().zip(&form.parameters) {
@@ -337,7 +338,7 @@ pub(super) fn take_sizes(problem: Problem, shared: &mut Shared) -> Result<(), Di
     Ok(())
 }
 
-/// The signs that the strata of a circle are asked with, from outside or by each other.
+/// The signs with which the strata of a cycle are used, from outside or by each other.
 fn signs(shared: &Shared, circle: &Circle) -> Vec<[bool; 2]> {
     let members = &circle.members;
     let mut signs: Vec<[bool; 2]> = members.iter().map(|m| shared.requests[*m].occurs).collect();
@@ -364,7 +365,7 @@ fn signs(shared: &Shared, circle: &Circle) -> Vec<[bool; 2]> {
     }
 }
 
-/// Grounds all strata that are asked something, and finds the order of computing.
+/// Grounds all strata that are used, and finds the order of computing.
 pub(super) fn ground_all(
     problem: Problem,
     shared: &mut Shared,
@@ -459,7 +460,7 @@ fn contraction(shared: &Shared, (left, right): (usize, usize)) -> Contraction {
     }
 }
 
-/// What a stratum runs through: its tuples, one list, or all individuals of its parameters, which are found without a list.
+/// What a stratum runs over: the list of its tuples, or all individuals of its parameters, which needs no list.
 fn list_tuples(
     problem: Problem,
     shared: &mut Shared,
@@ -478,7 +479,8 @@ fn list_tuples(
     let sizes: Vec<u64> = (form.parameters.iter())
         .map(|p| u64::from(scope.size_of(*p)))
         .collect();
-    // Loops run through the longest list innermost: in the order of the codes only if that is the last one.
+    // The longest list is in the innermost loop, so the tuples are in the order of the codes only if it is the last
+    // one.
     let in_order = sizes == request.extents && sizes.is_sorted();
     let every = count as u64 == request.grid() && count == tuples.codes.len();
     if arity > 0 && in_order && every && tuples.codes.is_sorted() {
@@ -526,7 +528,7 @@ fn ground_one(
         };
         narrow.apply(&mut normal);
     }
-    // Where a circle goes round, what is asked must be what the text asks.
+    // Inside a cycle, the tuples that are used must be those that the text uses.
     if options.eliminate && semantics.and_distributes_over_exists() && !circle.goes_round {
         let mut eliminate = Eliminate {
             scope,
@@ -544,14 +546,14 @@ fn ground_one(
     Ok((program, rewrites))
 }
 
-/// Strata that ask each other, or one by itself.
+/// Strata that use each other, or a single one.
 pub(super) struct Circle {
     pub members: Vec<usize>,
-    /// Whether a stratum of it asks itself, by way of the others or not.
+    /// Whether one of its strata uses itself, directly or through others.
     pub goes_round: bool,
 }
 
-/// All circles, those that ask first.
+/// All cycles, users first.
 fn circles(forms: &[StratumForm]) -> Vec<Circle> {
     let uses: Vec<FxHashSet<usize>> = (forms.iter())
         .map(|form| {
@@ -586,7 +588,7 @@ fn circles(forms: &[StratumForm]) -> Vec<Circle> {
             members,
         });
     }
-    // Whoever reaches more comes first.
+    // Those that reach more come first.
     let asks = |a: &Circle, b: &Circle| reach[a.members[0]].contains(&b.members[0]);
     let mut sorted: Vec<Circle> = Vec::new();
     for circle in circles {

@@ -1,8 +1,9 @@
-//! The order in which the tuples of a circle of strata are computed: which tuples ask for which is followed from those that
-//! are asked for, and what asks comes after what it asks.
+//! The order in which the tuples of a cycle of strata are computed: starting from the tuples that are asked for, their
+//! dependencies are followed, and each tuple comes after those that it needs.
 //!
-//! Without a depth that must be possible. With one, the tuples are there once for each depth, in layers: layer 0 is what is
-//! asked from outside, and whatever the stratum with the depth asks for is in the next layer.
+//! Without a depth such an order must exist. With a depth, the tuples exist once for each depth, in layers: layer 0 has
+//! the tuples that are asked for from outside, and the tuples that the stratum with the depth needs are in the next
+//! layer.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -19,12 +20,12 @@ use crate::memory;
 use crate::recursion::deep;
 use crate::theory::*;
 
-/// The tuples of one stratum of a circle.
+/// The tuples of one stratum of a cycle.
 #[derive(Default)]
 pub(super) struct Tuples {
     /// In the order of computing.
     pub codes: Vec<u64>,
-    /// The first few are computed by the formula, the others are false at the end of a depth.
+    /// The first ones, up to this number, are computed by the formula; the others are false, at the end of a depth.
     pub evaluated: usize,
     pub layers: usize,
     pub counts: bool,
@@ -32,7 +33,7 @@ pub(super) struct Tuples {
 }
 
 pub(super) struct Ordered {
-    /// By member of the circle.
+    /// By member of the cycle.
     pub tuples: Vec<Tuples>,
     pub steps: Vec<Step>,
 }
@@ -119,10 +120,10 @@ pub(super) fn order(
     }
 }
 
-/// The part of a formula that leads to the strata of the circle.
+/// The part of a formula that leads to the strata of the cycle.
 struct Part<'a> {
     kind: PartKind<'a>,
-    /// The variables that it looks at, with those that it binds.
+    /// The variables that it reads, including those that it binds.
     reads: Vec<VarId>,
 }
 
@@ -134,7 +135,7 @@ enum PartKind<'a> {
     Each {
         join: Rc<Join<'a>>,
         inside: Vec<Part<'a>>,
-        /// Whether what is inside depends on the binding; otherwise one stands for all.
+        /// Whether the formula inside depends on the binding; otherwise one binding represents all.
         matters: bool,
     },
 }
@@ -178,8 +179,8 @@ impl<'a> Planter<'a> {
         }
     }
 
-    /// What is inside of a quantifier, for its bindings. Variables that no condition ties together are gone through apart from each
-    /// other, each for what looks at it: of the others it is enough that there are some.
+    /// The formulas inside a quantifier, for its bindings. Variables that no condition ties together are enumerated
+    /// separately, each for the formulas that read it; the other variables only need to have some binding.
     fn each(
         &self,
         binding: &'a Binding,
@@ -188,7 +189,7 @@ impl<'a> Planter<'a> {
     ) -> Vec<Part<'a>> {
         let looked_at: Vec<VarId> = conditions.iter().flat_map(|g| free_variables(g)).collect();
         let joins: Vec<(Vec<VarId>, Rc<Join>)> = match binding {
-            // Where arithmetic can fail, the order of the text decides what is computed.
+            // Where arithmetic can fail, conditions must be evaluated in the order of the text.
             Binding::Sorts(variables) if !conditions.iter().any(|g| self.scope.may_fail(g)) => {
                 (groups(variables, conditions).into_iter())
                     .map(|(variables, conditions)| {
@@ -234,18 +235,18 @@ impl<'a> Planter<'a> {
     }
 }
 
-/// What a stratum of the circle asks for.
+/// The tuples that a stratum of the cycle needs.
 struct Asking<'a> {
     scope: Scope<'a>,
     form: &'a StratumForm,
     parts: Vec<Part<'a>>,
     extents: &'a [u64],
-    /// By parameter: whether what it asks for depends on it.
+    /// By parameter: whether the tuples that it needs depend on it.
     matters: Vec<bool>,
 }
 
 impl Asking<'_> {
-    /// The first of the tuples that ask for the same.
+    /// The first of the tuples that need the same tuples.
     fn representative(&self, code: u64) -> u64 {
         if !self.matters.contains(&false) {
             return code;
@@ -312,20 +313,20 @@ impl Asking<'_> {
     }
 }
 
-/// Which tuples ask for which. Tuples that ask for the same share a question.
+/// The dependencies among tuples. Tuples with the same dependencies share a question.
 struct Graph<'a> {
     members: Vec<Asking<'a>>,
     theory: &'a Theory,
-    /// Member, code, and place among those of the member.
+    /// Member, code, and place among the member's tuples.
     nodes: Vec<(u32, u64, u32)>,
     known: Vec<FxHashMap<u64, u32>>,
     /// By member.
     counts: Vec<u32>,
-    /// By node: its question, once that was looked for.
+    /// By node: its question, once it has been looked up.
     asks: Vec<Option<u32>>,
-    /// By member: the questions of tuples that ask for the same.
+    /// By member: the questions, shared by tuples with the same dependencies.
     alike: Vec<FxHashMap<u64, u32>>,
-    /// The member that asks, and where the targets are.
+    /// The member that depends, and where its targets are.
     questions: Vec<(u32, Range<usize>)>,
     targets: Vec<u32>,
 }
@@ -346,7 +347,7 @@ impl Graph<'_> {
         self.nodes[node as usize].0 as usize
     }
 
-    /// What a tuple asks.
+    /// The question of a tuple.
     fn expand(&mut self, node: u32, scratch: &mut Scratch) -> Result<u32, Diagnostic> {
         if let Some(question) = self.asks[node as usize] {
             return Ok(question);
@@ -406,7 +407,7 @@ impl Graph<'_> {
         ))
     }
 
-    /// No tuple depends on itself: each is computed after what it asks.
+    /// No tuple depends on itself: each is computed after the tuples that it needs.
     fn along_the_order(mut self, circle: &Circle) -> Result<Ordered, Diagnostic> {
         let mut scratch = Scratch::default();
         let mut at = 0;
@@ -449,8 +450,8 @@ impl Graph<'_> {
         Ok(Ordered { tuples, steps })
     }
 
-    /// Sorts the places of the tuples from the given one on by their codes, since neighbours ask for neighbours, which are
-    /// still in the cache then. Tuples that have not been followed come last: at the end of a depth they are not computed.
+    /// Sorts the places of the tuples from the given one on by their codes, since neighbours need neighbours, which are
+    /// then still in the cache. Tuples that were not followed come last: at the end of a depth they are not computed.
     fn sort_places(&mut self, from: usize) {
         let mut order: Vec<usize> = (from..self.nodes.len()).collect();
         order.sort_unstable_by_key(|&node| {
@@ -477,7 +478,7 @@ impl Graph<'_> {
     ) -> Result<Ordered, Diagnostic> {
         let mut scratch = Scratch::default();
         let last = depth as usize;
-        // By layer: which tuples of the one that counts are asked for, and whether others of the circle are.
+        // By layer: which tuples of the stratum with the depth are needed, and whether others of the cycle are.
         let mut ranges: Vec<(u32, u32)> = Vec::new();
         let mut others: Vec<bool> = Vec::new();
         let mut current = outside;
@@ -534,7 +535,7 @@ impl Graph<'_> {
             if next.is_empty() {
                 break;
             }
-            // All ask for all: so do they in the layers that follow.
+            // Once every tuple needs every tuple, the same holds in all following layers.
             let all = self.nodes.len();
             if before == all && current.len() == all && next.len() == all && layer < last {
                 ranges.resize(last + 1, (low.min(high), high));
@@ -602,8 +603,8 @@ impl Graph<'_> {
         Ok(Ordered { tuples, steps })
     }
 
-    /// By node: how many tuples come one after the other from it on; 0 for those of the stratum that counts, after which comes
-    /// another layer.
+    /// By node: the length of the longest chain of tuples from it on; 0 for those of the stratum with the depth, which
+    /// lead to another layer.
     fn levels(&self, counter: Option<usize>) -> Result<Vec<u32>, Diagnostic> {
         const NEW: u32 = u32::MAX;
         const OPEN: u32 = u32::MAX - 1;
@@ -682,7 +683,7 @@ impl Graph<'_> {
         (sorted.collect(), starts)
     }
 
-    /// Shows a tuple that depends on itself; the last of the tuples asks for the first.
+    /// Shows a tuple that depends on itself; the last of the tuples needs the first.
     fn cycle(&self, mut round: Vec<u32>, with_depth: bool) -> Diagnostic {
         const MOST_SHOWN: usize = 6;
         let show = |node: u32| {

@@ -1,4 +1,4 @@
-//! Uses that are written out before anything is planned, since no tuple of individuals stands for them.
+//! Uses that are written out before planning, since no tuple of individuals represents them.
 
 use crate::data::{ConstantData, Data};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -10,7 +10,7 @@ use crate::semantics::Semantics;
 use crate::theory::*;
 use std::sync::Arc;
 
-/// The same data with a theory in which such uses are written out, if there are any.
+/// The same data with a theory in which such uses are written out; `None` if there are none.
 pub(in crate::plan) fn write_out(problem: Problem, found: &mut Diagnostics) -> Option<Data> {
     let Problem {
         data, semantics, ..
@@ -18,7 +18,7 @@ pub(in crate::plan) fn write_out(problem: Problem, found: &mut Diagnostics) -> O
     let theory = data.theory();
     let mut changed = Theory::clone(theory);
     if semantics.exact {
-        // Events are formulas as a whole.
+        // An event is a whole formula.
         let circles = match circles_with_depths(problem) {
             Ok(circles) => circles,
             Err(errors) => {
@@ -85,12 +85,12 @@ pub(in crate::plan) fn write_out(problem: Problem, found: &mut Diagnostics) -> O
 /// Definitions that use each other, and how deep they go.
 struct Deep {
     members: Vec<DefinitionId>,
-    /// Whose uses count; those of all, if no depth is written.
+    /// The definition whose uses count towards the depth; `None` if no depth is written, and then all count.
     counter: Option<DefinitionId>,
     depth: u32,
 }
 
-/// Where no depth is written, the tuples that are asked for have an order, which is found as for another semantics.
+/// Without a written depth, the tuples that are asked for have an order, which is found as for the other semantics.
 fn circles_with_depths(problem: Problem) -> Result<Vec<Deep>, Diagnostics> {
     let theory = problem.data.theory();
     let mut planned = None;
@@ -132,7 +132,7 @@ struct Whole<'a> {
 }
 
 impl Whole<'_> {
-    /// `within`: the circle that the formula is in, and the depth that its definition with a depth is asked at.
+    /// `within`: the cycle that the formula is in, and the depth at which its definition with a depth is used.
     fn write(
         &mut self,
         formula: &mut Formula,
@@ -184,7 +184,7 @@ impl Whole<'_> {
     }
 }
 
-/// The first `forall`s of a definition that is alone under leading ones lead, too.
+/// The first `forall`s of a definition that is alone under leading `forall`s are leading, too.
 fn lead(
     theory: &Theory,
     formula: &mut Formula,

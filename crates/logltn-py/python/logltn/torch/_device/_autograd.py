@@ -37,7 +37,7 @@ class DeviceLoss(torch.autograd.Function):
 
 
 class DeviceAxioms(torch.autograd.Function):
-    """The truths of all axioms. What they will be weighed by is not known yet, so their gradient is a second pass."""
+    """The truths of all axioms. Their weights are not known yet, so the gradient takes a second pass."""
 
     @staticmethod
     def forward(ctx: Any, owner: Any, engine: Engine, call: Any, parameters: Any, dtype: Any, *tensors: Any) -> Any:

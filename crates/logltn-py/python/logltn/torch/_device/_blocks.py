@@ -19,7 +19,7 @@ from ..._plan import ExportedPlan
 from ._operators import Segments
 from ._upload import upload
 
-# How many bindings are looked at together, and how many bytes of places are kept from step to step.
+# How many bindings are evaluated together, and how many bytes of places are kept from step to step.
 BINDINGS = 1 << 22
 KEPT = 1 << 28
 
@@ -48,7 +48,7 @@ class Blocks:
         self._totals: dict[tuple[int, ...], int] = {}
         self._kept = self._left = kept
         self.bindings = bindings
-        # Of components of which a call has chosen some tuples: which.
+        # For components of which a call has selected some tuples: the selection.
         self.chosen: dict[int, Tensor] = {}
         self.components: list[tuple[int, Tensor | None]] = []
         for component in self.header["components"]:
@@ -104,7 +104,7 @@ class Blocks:
         return costs
 
     def chunk(self, axiom: int, level: int) -> int:
-        """How many bindings of a level to look at together."""
+        """How many bindings of a level to evaluate together."""
         return max(1, self.bindings // self._costs[axiom][level])
 
     def place(self, place: dict[str, int], block: Block) -> Any:

@@ -21,7 +21,7 @@ def _ample(dtype: torch.dtype) -> float:
 
 
 def cleaned(kind: str, z: torch.Tensor) -> torch.Tensor:
-    """Numbers that cannot be what they are said to be become NaN, since an error would have to wait for the device."""
+    """Turns numbers that are not valid for their kind into NaN, since an error would have to wait for the device."""
     if kind in ("softmax", "sigmoid"):
         masked = z.isneginf()
         floor = z.masked_fill(masked, torch.finfo(z.dtype).min).amax(1, keepdim=True) + MASKED if kind == "softmax" else MASKED
@@ -99,7 +99,7 @@ def backward(
         p = z.softmax(1)
         if not log:
             return p * (by_positive - (by_positive * p).sum(1, keepdim=True))
-        # Next to certainty 1 − p of the best would be rounding alone; what the others have is known to the last bit.
+        # Close to certainty 1 − p of the best would be all rounding error; the others' share is known to the last bit.
         best, rest, _, others = _without_best(z)
         by_rest = by_positive.masked_fill(best, 0)
         at_best = (by_positive - by_rest).sum(1, keepdim=True)
