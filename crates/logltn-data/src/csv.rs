@@ -32,6 +32,7 @@ pub struct CsvFile {
     /// The header and all rows, each as wide as the header.
     records: Records,
     separator: u8,
+    decimal_commas: bool,
 }
 
 /// How a cell failed to be what its column should hold.
@@ -84,14 +85,14 @@ impl CsvFile {
         let columns: Vec<String> = (0..records.width(0))
             .map(|c| records.cell(0, c).to_string())
             .collect();
-        if separator != b',' {
-            decimal_comma::replace(&mut records, separator, name, problems);
-        }
+        let decimal_commas =
+            separator != b',' && decimal_comma::replace(&mut records, separator, name, problems);
         let file = CsvFile {
             name: name.to_string(),
             columns,
             records,
             separator,
+            decimal_commas,
         };
         file.check_names(problems);
         file.check_widths(problems);
@@ -105,6 +106,25 @@ impl CsvFile {
     /// The name or path in messages.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// How the file is written, in words, if not with commas between cells.
+    ///
+    /// ```
+    /// use logltn_data::CsvFile;
+    /// let file = CsvFile::parse(b"x;y\n1,5;2\n", "points.csv")?;
+    /// assert_eq!(file.written().as_deref(), Some("semicolons between cells, decimal commas"));
+    /// assert_eq!(file.reals(0)?, [1.5]);
+    /// # Ok::<(), logltn_diagnostics::Diagnostics>(())
+    /// ```
+    pub fn written(&self) -> Option<String> {
+        let decimal = if self.decimal_commas {
+            ", decimal commas"
+        } else {
+            ""
+        };
+        (self.separator != b',')
+            .then(|| format!("{}s between cells{decimal}", in_words(self.separator)))
     }
 
     /// The names in the header. One of them may be empty, as in files written by pandas.

@@ -91,8 +91,13 @@ impl Column {
 }
 
 /// Writes numbers with decimal commas as the other readers expect them, in the columns that have some. Numbers that could be
-/// either of two are problems.
-pub(super) fn replace(records: &mut Records, separator: u8, name: &str, problems: &mut Problems) {
+/// either of two are problems. Says whether there are such columns.
+pub(super) fn replace(
+    records: &mut Records,
+    separator: u8,
+    name: &str,
+    problems: &mut Problems,
+) -> bool {
     use Written::{Comma, CommaOrThousands, Point, PointOrThousands};
     let columns: Vec<Option<Column>> = (0..records.width(0))
         .map(|column| Column::of(records, column))
@@ -134,11 +139,12 @@ pub(super) fn replace(records: &mut Records, separator: u8, name: &str, problems
             }
         }
     }
-    for column in changed {
-        records.rewrite(column, |cell| {
+    for column in &changed {
+        records.rewrite(*column, |cell| {
             written(cell).map(|_| cell.replace('.', "").replace(',', "."))
         });
     }
+    !changed.is_empty()
 }
 
 #[cfg(test)]
