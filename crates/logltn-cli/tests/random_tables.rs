@@ -176,7 +176,7 @@ impl Style {
             separator,
             decimal_comma: separator != ',' && random.once_in(2),
             all_quoted: random.once_in(3),
-            line_end: *random.of(&["\n", "\r\n"]),
+            line_end: ["\n", "\r\n"][random.below(2)],
             byte_order_mark: random.once_in(3),
         }
     }
