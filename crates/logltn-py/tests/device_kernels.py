@@ -25,9 +25,9 @@ CLUSTERING = """
 """
 
 
-def compare(arguments, shapes, semantics, taken, **call):
+def compare(arguments, shapes, semantics, taken, scale=3.0, **call):
     numbers = np.random.default_rng(3)
-    values = {name: 3 * numbers.standard_normal(shape) for name, shape in shapes.items()}
+    values = {name: scale * numbers.standard_normal(shape) for name, shape in shapes.items()}
     kb = on_device({**arguments, "semantics": semantics}, CPU, {}, dtype="float64")
     tensors = {name: torch.tensor(v, requires_grad=True) for name, v in values.items()}
     loss = kb.loss(values=tensors, **call)
@@ -38,6 +38,7 @@ def compare(arguments, shapes, semantics, taken, **call):
         np.testing.assert_allclose(tensor.grad.numpy(), expected.gradients[name], rtol=1e-8, atol=1e-11, err_msg=str(semantics))
     engine = next(iter(kb._backend._plans.values()))
     kinds = {type(part).__name__ for part in engine.kernels._others} | ({"clauses"} if len(engine.kernels._tasks) else set())
+    kinds |= {"product"} if any("product" in stratum for stratum in engine.strata._all) else set()
     assert taken <= kinds, (taken, kinds)
     truths = kb.axioms(values=tensors, **call)
     for name, truth in expected.truths.items():
@@ -67,6 +68,16 @@ sums = {c: numbers.integers(0, 8, 5) for c in "abcd"} | {"n": [57, 0, 198, 199, 
 addition = dict(theory=ADDITION, sorts={"Image": 8}, tables={"sums": sums}, outputs={"digit": "softmax"})
 for semantics in ("logltn", "logltn-sum", "logltn-lse"):
     compared += compare(addition, {"digit": (8, 10), "ok": (8,)}, semantics, {"_Elimination"}, alpha=1.5)
+# Products of matrices; far apart, the greatest numbers of two rows are in different places, and what they add up to vanishes.
+PRODUCT = """
+    sort X  sort Y  sort Z  predicate r(X, Y)  predicate q(Y, Z)
+    axiom a: forall x: X, z: Z. exists y: Y. r(x, y) and q(y, z)
+"""
+for semantics in ("logltn", "logltn-lse"):
+    for scale, sizes in ((1.0, (20, 30, 18)), (1e3, (20, 30, 18)), (1e4, (17, 70, 33))):
+        shapes = {"r": sizes[:2], "q": sizes[1:]}
+        product = dict(theory=PRODUCT, sorts=dict(zip("XYZ", sizes)), outputs={"r": "sigmoid", "q": "sigmoid"})
+        compared += compare(product, shapes, semantics, {"product"}, scale=scale, alpha=2.0)
 for name in ("addition", "clustering", "mereology", "nested", "empty", "extreme", "random_03", "random_10"):
     compared += check_conformance(name, CPU, {})
 for semantics in ("logltn", "logltn-lse"):

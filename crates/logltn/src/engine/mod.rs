@@ -21,6 +21,7 @@ mod parameters;
 mod pieces;
 mod precision;
 mod rank;
+mod region;
 mod rules;
 mod run;
 mod share;
@@ -834,11 +835,19 @@ impl<T: Precision> Engine<T> {
             let mut by = std::mem::take(&mut first.lane.by_literal[i]);
             for (sign, sum) in by.iter_mut().enumerate() {
                 for lane in rest.iter() {
-                    let (range, part) = lane.lane.by_literal[i][sign].touched();
-                    let sum = sum.part_mut(range);
-                    let places = Places { at: 0, of: sum };
+                    let more = &lane.lane.by_literal[i][sign];
+                    let (region, more) = (more.region(), more.values());
+                    let mut hull = region.hull();
+                    hull.end = hull.end.min(more.len());
+                    let places = Places {
+                        at: hull.start,
+                        of: sum.part_mut(hull),
+                    };
                     threads.each(places, |Places { at, of: sum }| {
-                        sum.iter_mut().zip(&part[at..]).for_each(|(a, &b)| *a += b);
+                        for range in region.within(at..at + sum.len()) {
+                            let sum = &mut sum[range.start - at..range.end - at];
+                            sum.iter_mut().zip(&more[range]).for_each(|(a, &b)| *a += b);
+                        }
                     });
                 }
             }

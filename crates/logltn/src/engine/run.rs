@@ -95,6 +95,7 @@ pub(super) struct Lane<T> {
     by_complements: Vec<Vec<T>>,
     /// Of a small clause: by literal, the places of the block's bindings.
     pub(super) places: [Vec<u32>; MOST_LITERALS],
+    pub(super) listed: Vec<u32>,
     /// Of a small clause: sums of values.
     pub(super) class_values: Vec<T>,
     /// Of a small clause: runs of bindings with values still to be computed.

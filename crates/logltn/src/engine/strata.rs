@@ -344,8 +344,12 @@ impl<T: Precision> Engine<T> {
             false => sum.resize(piece.len(), T::ZERO),
         }
         for work in rest.iter().filter(|work| own(work)) {
-            let more = &work.lane.by_literal[stratum][sign].values()[range.clone()];
-            sum.iter_mut().zip(more).for_each(|(sum, &by)| *sum += by);
+            let more = &work.lane.by_literal[stratum][sign];
+            for own in more.region().within(range.clone()) {
+                let sum = &mut sum[own.start - range.start..own.end - range.start];
+                let more = &more.values()[own];
+                sum.iter_mut().zip(more).for_each(|(sum, &by)| *sum += by);
+            }
         }
         let contraction = self.ground.plan.strata.strata[stratum].contraction;
         if !sum.iter().any(|by| *by != T::ZERO) {

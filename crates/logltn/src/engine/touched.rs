@@ -1,23 +1,24 @@
-//! A lane's sums of derivatives: a table as long as that of all literals, of which a lane touches a part. Only that part is
-//! cleared and added up, so that sixteen lanes cost no more than one.
+//! A lane's sums of derivatives: a table as long as that of all literals, of which a lane touches a part.
 
 use std::ops::Range;
 
+use super::region::Region;
 use crate::plan::blocks::{BlockPlaces, Spaced};
 use crate::vector::{Real, Task, run_task};
 
-/// Sums by place, all 0 outside a range.
+/// Sums by place, all 0 outside a region.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Touched<T> {
     values: Vec<T>,
-    range: Range<usize>,
+    region: Region,
 }
 
 impl<T: Real> Touched<T> {
     /// Nothing but zeros, this many.
     pub fn clear(&mut self, length: usize) {
-        let range = std::mem::take(&mut self.range);
-        self.values[range].fill(T::ZERO);
+        for range in std::mem::take(&mut self.region).within(0..self.values.len()) {
+            self.values[range].fill(T::ZERO);
+        }
         if length > self.values.capacity() {
             // Zeros from the system take no memory before they are touched.
             self.values = vec![T::ZERO; length];
@@ -26,20 +27,20 @@ impl<T: Real> Touched<T> {
         }
     }
 
-    /// What may differ from 0, and where.
-    pub fn touched(&self) -> (Range<usize>, &[T]) {
-        (self.range.clone(), &self.values[self.range.clone()])
+    /// Where they may differ from 0.
+    pub fn region(&self) -> Region {
+        self.region
     }
 
     /// All of it, to be added to anywhere.
     pub fn all_mut(&mut self) -> &mut [T] {
-        self.range = 0..self.values.len();
+        self.region = Region::range(0..self.values.len());
         &mut self.values
     }
 
     /// A part of it, to be added to.
     pub fn part_mut(&mut self, part: Range<usize>) -> &mut [T] {
-        self.touch(part.start, part.end);
+        self.region.join(Region::range(part.clone()));
         &mut self.values[part]
     }
 
@@ -47,16 +48,9 @@ impl<T: Real> Touched<T> {
         &self.values
     }
 
-    fn touch(&mut self, start: usize, end: usize) {
-        self.range = match self.range.is_empty() {
-            true => start..end,
-            false => self.range.start.min(start)..self.range.end.max(end),
-        };
-    }
-
     /// Adds to one place.
     pub fn add(&mut self, place: usize, by: T) {
-        self.touch(place, place + 1);
+        self.region.join(Region::range(place..place + 1));
         self.values[place] += by;
     }
 
@@ -66,7 +60,8 @@ impl<T: Real> Touched<T> {
         let (Some((least, most)), Some(&first)) = (run_task(Bounds(places)), places.first()) else {
             return;
         };
-        self.touch(least as usize, most as usize + 1);
+        self.region
+            .join(Region::range(least as usize..most as usize + 1));
         let table = &mut self.values;
         let mut all = places.iter().zip(by);
         let (mut place, mut sum) = (first, T::ZERO);
@@ -112,10 +107,10 @@ impl<T: Real> Touched<T> {
     pub fn add_spaced(&mut self, spaced: Spaced, by: &[T]) {
         let mut from = 0;
         for (&start, &end) in spaced.starts.iter().zip(spaced.ends) {
-            let (start, end) = (start as usize, end as usize);
-            let most = start + (end - from - 1) * spaced.stride as usize;
-            self.touch(start, most + 1);
-            from = end;
+            let count = end as usize - from;
+            let run = Region::spaced(start as usize, spaced.stride as usize, count);
+            self.region.join(run);
+            from = end as usize;
         }
         run_task(AddSpaced {
             table: &mut self.values,
@@ -142,9 +137,20 @@ impl<T: Real> Task for AddSpaced<'_, T> {
             ends,
             starts,
         } = self.spaced;
-        let mut from = 0;
-        for (&start, &end) in starts.iter().zip(ends) {
-            let (start, end) = (start as usize, end as usize);
+        let (mut from, mut run) = (0, 0);
+        while run < starts.len() {
+            let side_by_side = spaced_beside(self.spaced, run);
+            if side_by_side >= ACROSS {
+                let start = starts[run] as usize;
+                let len = ends[run] as usize - from;
+                let by = &self.by[from..from + ACROSS * len];
+                add_across(self.table, start, stride as usize, len, by);
+                run += ACROSS;
+                from += ACROSS * len;
+                continue;
+            }
+            let (start, end) = (starts[run] as usize, ends[run] as usize);
+            run += 1;
             let by = &self.by[from..end];
             match stride {
                 0 => {
@@ -199,9 +205,20 @@ impl<T: Real> Task for ReadSpaced<'_, T> {
             ends,
             starts,
         } = self.spaced;
-        let mut from = 0;
-        for (&start, &end) in starts.iter().zip(ends) {
-            let (start, end) = (start as usize, end as usize);
+        let (mut from, mut run) = (0, 0);
+        while run < starts.len() {
+            let side_by_side = spaced_beside(self.spaced, run);
+            if side_by_side >= ACROSS {
+                let start = starts[run] as usize;
+                let len = ends[run] as usize - from;
+                let out = &mut self.out[from..from + ACROSS * len];
+                read_across(self.table, start, stride as usize, len, out, self.add);
+                run += ACROSS;
+                from += ACROSS * len;
+                continue;
+            }
+            let (start, end) = (starts[run] as usize, ends[run] as usize);
+            run += 1;
             let out = &mut self.out[from..end];
             match (stride, self.add) {
                 (0, true) => {
@@ -231,6 +248,88 @@ impl<T: Real> Task for ReadSpaced<'_, T> {
             }
             from = end;
         }
+    }
+}
+
+/// How many runs that are side by side in a table are read together: one after the other each would have a cache line
+/// for every number.
+const ACROSS: usize = 8;
+
+/// How many numbers of each run are turned over at once.
+const TURNED: usize = 16;
+
+/// How many runs from this one on, up to [`ACROSS`], begin one place after the other and are as long.
+#[inline(always)]
+fn spaced_beside(spaced: Spaced, run: usize) -> usize {
+    let Spaced {
+        stride,
+        ends,
+        starts,
+    } = spaced;
+    if (stride as usize) < ACROSS || starts.len() - run < ACROSS {
+        return 1;
+    }
+    let before = if run == 0 { 0 } else { ends[run - 1] };
+    let len = ends[run] - before;
+    let beside = |k: &usize| {
+        starts[run + k] == starts[run] + *k as u32 && ends[run + k] - ends[run + k - 1] == len
+    };
+    1 + (1..ACROSS).take_while(beside).count()
+}
+
+/// Reads runs that are side by side, one after the other into `out`.
+#[inline(always)]
+fn read_across<T: Real>(
+    table: &[T],
+    start: usize,
+    stride: usize,
+    len: usize,
+    out: &mut [T],
+    add: bool,
+) {
+    let mut at = 0;
+    while at < len {
+        let some = TURNED.min(len - at);
+        let mut turned = [[T::ZERO; TURNED]; ACROSS];
+        for j in 0..some {
+            let place = start + (at + j) * stride;
+            let row = &table[place..place + ACROSS];
+            for k in 0..ACROSS {
+                turned[k][j] = row[k];
+            }
+        }
+        for (k, turned) in turned.iter().enumerate() {
+            let out = &mut out[k * len + at..k * len + at + some];
+            match add {
+                true => out.iter_mut().zip(turned).for_each(|(out, &x)| *out += x),
+                false => out.copy_from_slice(&turned[..some]),
+            }
+        }
+        at += some;
+    }
+}
+
+/// Adds what stands in `by` one run after the other to runs that are side by side.
+#[inline(always)]
+fn add_across<T: Real>(table: &mut [T], start: usize, stride: usize, len: usize, by: &[T]) {
+    let mut at = 0;
+    while at < len {
+        let some = TURNED.min(len - at);
+        let mut turned = [[T::ZERO; ACROSS]; TURNED];
+        for k in 0..ACROSS {
+            let by = &by[k * len + at..k * len + at + some];
+            for (turned, &by) in turned.iter_mut().zip(by) {
+                turned[k] = by;
+            }
+        }
+        for (j, turned) in turned[..some].iter().enumerate() {
+            let place = start + (at + j) * stride;
+            let row = &mut table[place..place + ACROSS];
+            for (to, &by) in row.iter_mut().zip(turned) {
+                *to += by;
+            }
+        }
+        at += some;
     }
 }
 

@@ -11,6 +11,8 @@ use super::{Aggregator, Or};
 pub(crate) struct ConnectiveLaws {
     /// Its value is the sum of its members, so that each can be computed apart.
     pub adds: bool,
+    /// `(a or b) or c` is `a or b or c`.
+    pub associative: bool,
     /// The sum distributes over it.
     pub semiring: Option<Semiring>,
     /// Of two truth degrees it is a polynomial, given ε.
@@ -44,6 +46,7 @@ impl ConnectiveLaws {
     /// Nothing but its values and slopes.
     pub const NONE: ConnectiveLaws = ConnectiveLaws {
         adds: false,
+        associative: false,
         semiring: None,
         polynomial: None,
         wants_complements: false,

@@ -23,6 +23,7 @@ impl Operator for LogSumExp {
 
 impl Connective<Or> for LogSumExp {
     const LAWS: ConnectiveLaws = ConnectiveLaws {
+        associative: true,
         semiring: Some(SEMIRING),
         ..ConnectiveLaws::NONE
     };

@@ -21,6 +21,7 @@ impl Operator for Max {
 
 impl Fold<Or> for Max {
     const LAWS: ConnectiveLaws = ConnectiveLaws {
+        associative: true,
         semiring: Some(Semiring::Greatest),
         ..ConnectiveLaws::NONE
     };

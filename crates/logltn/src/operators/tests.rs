@@ -266,6 +266,10 @@ fn connectives_keep_their_laws_and_have_the_slopes_of_their_values() {
             if connection.laws.adds {
                 assert_near(name, value, members.iter().sum(), 1e-12);
             }
+            if connection.laws.associative {
+                let inner = of(&members[..count - 1]);
+                assert_near(name, of(&[inner, members[count - 1]]), value, 1e-12);
+            }
             if connection.laws.semiring.is_some() {
                 let moved: Vec<f64> = members.iter().map(|v| v - 0.75).collect();
                 assert_near(name, of(&moved), value - 0.75, 1e-12);

@@ -42,6 +42,17 @@ pub(crate) struct Spaced<'a> {
     pub starts: &'a [u32],
 }
 
+impl<'a> Spaced<'a> {
+    /// All places.
+    pub fn listed(self) -> impl Iterator<Item = u32> + 'a {
+        let begins = std::iter::once(0).chain(self.ends.iter().copied());
+        let runs = self.starts.iter().zip(begins).zip(self.ends);
+        runs.flat_map(move |((start, from), to)| {
+            (0..to - from).map(move |i| start + i * self.stride)
+        })
+    }
+}
+
 /// Fewer bindings than this in a run, and its places are as quickly written down.
 const LONG_RUN: usize = 16;
 

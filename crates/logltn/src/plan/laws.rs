@@ -17,6 +17,14 @@ impl Semantics {
         }
     }
 
+    /// Whether a quantifier of a quantifier of its kind is one quantifier, if each inner one has as many bindings.
+    pub(super) fn regroups(&self, forall: bool) -> bool {
+        match forall {
+            true => self.forall.laws().regroups,
+            false => self.exists.laws().regroups,
+        }
+    }
+
     /// Whether an operand that is a literal is not the same as another formula of its value: some operator takes
     /// complements, and a literal has its own.
     pub(super) fn tells_literals_apart(&self) -> bool {

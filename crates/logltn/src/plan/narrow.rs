@@ -4,7 +4,8 @@
 //!   which regroups: LogMeanExp or max;
 //! - `forall x, y. P(x) and Q(y)` is `(forall x. P(x)) and (forall y. Q(y))`, if `forall` is linear and `and` adds: the
 //!   mean;
-//! - a quantifier whose variables its body does not read is the body, if it is idempotent: LogMeanExp, mean, max, min.
+//! - a quantifier whose variables its body does not read is the body, if it is idempotent: LogMeanExp, mean, max, min;
+//! - `forall x. forall y. φ` is first made `forall x, y. φ`, which is one loop, if the operator regroups.
 //!
 //! A variable can go only together with those that the guard ties to it, and only if the guard leaves
 //! something: then each binding of the others has as many bindings of it.
@@ -48,10 +49,75 @@ struct Part {
 impl Narrow<'_> {
     /// Puts every quantifier into narrower parts where that is exact and cheaper.
     pub fn apply(&mut self, normal: &mut Normal) {
+        self.merge(normal);
         match self.quantifier(normal) {
             Some(narrower) => *normal = narrower,
             None => deep(|| normal.children_mut().for_each(|inner| self.apply(inner))),
         }
+    }
+
+    /// Quantifiers of one kind right under each other, as one.
+    fn merge(&mut self, normal: &mut Normal) {
+        let cost_before = work(&self.scope, normal);
+        let mut merges = 0;
+        while let Some(merged) = self.merged(normal) {
+            *normal = merged;
+            merges += 1;
+        }
+        if merges > 0 {
+            let (theory, variables) = (self.scope.theory(), self.scope.variables);
+            self.rewrites.push(Rewrite {
+                before: theory.written_text(variables, self.written, normal.span),
+                after: theory.normal_text(variables, normal),
+                cost_before,
+                cost_after: work(&self.scope, normal),
+            });
+        }
+    }
+
+    /// Two of them as one. Where what is inside does not read all that is outside, it is better computed by itself.
+    fn merged(&self, normal: &Normal) -> Option<Normal> {
+        let Kind::Quantifier {
+            forall,
+            binding: outer @ Binding::Sorts(variables),
+            guard,
+            body,
+        } = &normal.kind
+        else {
+            return None;
+        };
+        let Kind::Quantifier {
+            forall: same,
+            binding: inner @ Binding::Sorts(more),
+            guard: None,
+            body: inside,
+        } = &body.kind
+        else {
+            return None;
+        };
+        let bound = |s: Shards| s.bound(outer) + s.bound(inner) > 0;
+        if forall != same
+            || !self.semantics.regroups(*forall)
+            || body.groundings.is_some()
+            || more.iter().any(|v| self.scope.size_of(*v) == 0)
+            || self.shards.is_some_and(bound)
+        {
+            return None;
+        }
+        let mut read = Vec::new();
+        inside.variables(&mut read);
+        if !variables.iter().all(|v| read.contains(v)) {
+            return None;
+        }
+        let kind = Kind::Quantifier {
+            forall: *forall,
+            binding: Binding::Sorts([variables.as_slice(), more].concat()),
+            guard: guard.clone(),
+            body: inside.clone(),
+        };
+        let mut merged = Normal::new(kind, normal.span);
+        merged.groundings = normal.groundings;
+        Some(merged)
     }
 
     fn quantifier(&mut self, normal: &Normal) -> Option<Normal> {

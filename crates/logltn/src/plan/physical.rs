@@ -145,6 +145,13 @@ pub(crate) struct SmallClause {
     pub cost: u64,
 }
 
+impl SmallClause {
+    /// Whether it goes over rows of numbers instead of single ones.
+    pub fn reads_rows(&self) -> bool {
+        self.over_rows || matches!(self.form, Form::ExistsClass { .. })
+    }
+}
+
 /// Where a literal of a clause finds its numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClauseLiteral {

@@ -14,17 +14,18 @@ mod kernel;
 mod operator;
 mod tables;
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::pieces::Threads;
+use super::region::Region;
 use super::run::{Lane, Partial, Run};
 use super::touched::Touched;
 use crate::operators::{Settings, State, Summand};
+use crate::plan::blocks::{BlockPlaces, Blocks, Spaced};
 use crate::plan::physical::{ClauseLiteral, Form, MOST_LITERALS, SlotSource, SmallClause};
 use crate::vector::{Power, Real, run_task};
 
-use kernel::{Bindings, GATHERED, OverPlaces, OverRows, OverSums};
+use kernel::{Bindings, GATHERED, OverPlaces, OverRows, OverSums, Places};
 use operator::{Greatest, Itself, Log, LogSum, Operator, Product, Squared};
 pub(super) use tables::Tables;
 use tables::{Entry, TableRows, add_rows, filled_up};
@@ -58,7 +59,7 @@ pub(super) struct Sums<T> {
     by_number: Vec<T>,
     /// Where they may differ from 0, by the clause's literals; of several with one table, at the first. What a lane does
     /// not reach need be neither cleared nor added up.
-    touched: [Range<usize>; MOST_LITERALS],
+    touched: [Region; MOST_LITERALS],
     /// By the literals themselves, of the bindings that were computed in log space; empty if there were none.
     by_literal: Vec<T>,
 }
@@ -68,7 +69,9 @@ impl<T: Real> Sums<T> {
     fn clear(&mut self, numbers: usize) {
         self.by_literal.clear();
         for touched in &mut self.touched {
-            self.by_number[std::mem::take(touched)].fill(T::ZERO);
+            for range in std::mem::take(touched).within(0..self.by_number.len()) {
+                self.by_number[range].fill(T::ZERO);
+            }
         }
         if numbers > self.by_number.capacity() {
             // Zeros from the system take no memory before they are touched.
@@ -81,16 +84,25 @@ impl<T: Real> Sums<T> {
     /// Derivatives are going to be added between these places of a literal's table, and in the rest of their rows.
     fn touch(&mut self, literal: usize, (least, most): (u32, u32), entry: &Entry) {
         if least <= most {
-            let touched = &mut self.touched[literal];
             let end = (most as usize + entry.stride).min(entry.range().end);
-            let start = least as usize;
-            *touched = match touched.start >= touched.end {
-                true => start..end,
-                false => touched.start.min(start)..touched.end.max(end),
-            };
+            self.touched[literal].join(Region::range(least as usize..end));
+        }
+    }
+
+    /// The same for runs of places.
+    fn touch_runs(&mut self, literal: usize, spaced: Spaced, entry: &Entry) {
+        let mut from = 0;
+        for (&start, &end) in spaced.starts.iter().zip(spaced.ends) {
+            let (start, stride) = (entry.base + start as usize, spaced.stride as usize);
+            let run = Region::spaced(start, stride, (end - from) as usize);
+            self.touched[literal].join(run);
+            from = end;
         }
     }
 }
+
+/// Of longer rows the `exists` is as quick node by node, without tables.
+const MOST_CLASSES: usize = 64;
 
 /// The least bindings for each number of the tables that are worth making the tables.
 const WORTH: u64 = 2;
@@ -164,9 +176,10 @@ impl SmallClause {
                 numbers += lengths(literal.request) as u64;
             }
         }
-        // A row in each binding costs a pass more than the table itself, and saves several.
+        // A row in each binding costs a pass more than the table itself, and saves several if it is short.
         if let Form::ExistsClass { .. } = self.form {
-            return bindings.saturating_mul(self.members as u64) >= numbers;
+            return self.members <= MOST_CLASSES
+                && bindings.saturating_mul(self.members as u64) >= numbers;
         }
         bindings.saturating_mul(self.classes as u64) >= WORTH * numbers
     }
@@ -227,7 +240,7 @@ impl<T: Real> Run<'_, '_, T> {
             let len = self.lane.blocks.block(clause.level).len;
             count += (len * clause.classes) as u64;
             self.place_literals(clause, fused, tables, len, sums);
-            total += self.clause_block(clause, tables, len, sums);
+            total += self.clause_block(clause, fused, tables, len, sums);
             if !self.lane.left_out.is_empty() {
                 total += self.clause_in_log_space(clause, fused, tables, len, sums);
             }
@@ -250,7 +263,7 @@ impl<T: Real> Run<'_, '_, T> {
         })
     }
 
-    /// Where the literals of the block's bindings are in the clauses' tables.
+    /// Writes down where the literals of the block's bindings are in the clauses' tables, where they do not follow a rule.
     fn place_literals(
         &mut self,
         clause: &SmallClause,
@@ -259,18 +272,40 @@ impl<T: Real> Run<'_, '_, T> {
         len: usize,
         sums: &mut Sums<T>,
     ) {
-        let Lane { blocks, places, .. } = &mut *self.lane;
+        let Lane {
+            blocks,
+            places,
+            listed,
+            ..
+        } = &mut *self.lane;
         let block = blocks.block(clause.level);
         for (k, (literal, places)) in clause.literals.iter().zip(places).enumerate() {
             let table = fused.tables[k];
-            places.resize(len, 0);
             let entry = &tables.entries[table];
             let between = match literal.place {
-                SlotSource::Array(index) => entry.places(places, block.array(index)),
+                SlotSource::Array(index) => match block.places(index) {
+                    BlockPlaces::Listed(listed) => {
+                        places.resize(len, 0);
+                        entry.places(places, listed)
+                    }
+                    BlockPlaces::Spaced(spaced) if entry.is_dense() => {
+                        sums.touch_runs(fused.first_with(table), spaced, entry);
+                        continue;
+                    }
+                    BlockPlaces::Spaced(spaced) => {
+                        listed.clear();
+                        listed.extend(spaced.listed());
+                        places.resize(len, 0);
+                        entry.places(places, listed)
+                    }
+                },
                 SlotSource::Base(slot) => {
                     let base = self.shared.active.bases[self.program][slot];
                     let place = entry.place(base);
-                    places.fill(place);
+                    if clause.reads_rows() {
+                        places.resize(len, 0);
+                        places.fill(place);
+                    }
                     (place, place)
                 }
             };
@@ -282,17 +317,23 @@ impl<T: Real> Run<'_, '_, T> {
     fn clause_block(
         &mut self,
         clause: &SmallClause,
+        fused: Fused,
         tables: &Tables<T>,
         len: usize,
         sums: &mut Sums<T>,
     ) -> f64 {
         let Lane {
+            blocks,
             places,
             class_values: values,
             left_out,
             ..
         } = &mut *self.lane;
         left_out.clear();
+        let bases = &self.shared.active.bases[self.program];
+        let whole = [len as u32];
+        let (runs, places_in_runs) =
+            places_in_runs(clause, fused, tables, blocks, bases, places, &whole);
         let valid = match clause.over_rows {
             true => clause.classes,
             false => GATHERED,
@@ -309,6 +350,8 @@ impl<T: Real> Run<'_, '_, T> {
         let block = Block {
             over_rows: clause.over_rows,
             places: std::array::from_fn(|k| places[k].get(..len).unwrap_or_default()),
+            runs,
+            places_in_runs,
             numbers: &tables.values,
             derivatives: &mut sums.by_number,
             values,
@@ -358,15 +401,22 @@ impl<T: Real> Run<'_, '_, T> {
         }
         let mut exponentials = std::mem::take(&mut self.lane.exponentials);
         let Lane {
-            places, left_out, ..
+            blocks,
+            places,
+            left_out,
+            ..
         } = &*self.lane;
+        let bases = &self.shared.active.bases[self.program];
+        let whole = [len as u32];
+        let (runs, in_runs) = places_in_runs(clause, fused, tables, blocks, bases, places, &whole);
         let alpha = self.aggregators.alpha;
         let least = LogSum::new().least;
         let n = clause.members;
         let a_row = matches!(clause.form, Form::ExistsClass { .. });
         let place = |k: usize, binding: usize, class: usize| match a_row {
             true => places[0][binding] as usize + k,
-            false => places[k][binding] as usize + class,
+            false if clause.over_rows => places[k][binding] as usize + class,
+            false => in_runs[k].of(binding, runs),
         };
         let mut total = 0.0;
         for &(from, to) in left_out {
@@ -409,10 +459,48 @@ impl<T: Real> Run<'_, '_, T> {
     }
 }
 
+/// The runs of a block, and where the literals of a clause over single numbers are in them.
+fn places_in_runs<'a, T: Real>(
+    clause: &SmallClause,
+    fused: Fused,
+    tables: &Tables<T>,
+    blocks: &'a Blocks,
+    bases: &[u32],
+    listed: &'a [Vec<u32>; MOST_LITERALS],
+    whole: &'a [u32; 1],
+) -> (&'a [u32], [Places<'a>; MOST_LITERALS]) {
+    let mut places = [Places::Listed(&[]); MOST_LITERALS];
+    if clause.reads_rows() {
+        return (whole, places);
+    }
+    let block = blocks.block(clause.level);
+    let mut runs = whole.as_slice();
+    for (k, literal) in clause.literals.iter().enumerate() {
+        let entry = &tables.entries[fused.tables[k]];
+        places[k] = match literal.place {
+            SlotSource::Base(slot) => Places::Same(entry.place(bases[slot])),
+            SlotSource::Array(index) => match block.places(index) {
+                BlockPlaces::Spaced(spaced) if entry.is_dense() => {
+                    runs = spaced.ends;
+                    Places::Spaced {
+                        stride: spaced.stride as usize,
+                        starts: spaced.starts,
+                        base: entry.base as u32,
+                    }
+                }
+                _ => Places::Listed(&listed[k][..block.len]),
+            },
+        };
+    }
+    (runs, places)
+}
+
 /// A block of bindings, before the number of literals and the width of vectors are chosen.
 struct Block<'a, T> {
     over_rows: bool,
     places: [&'a [u32]; MOST_LITERALS],
+    runs: &'a [u32],
+    places_in_runs: [Places<'a>; MOST_LITERALS],
     numbers: &'a [T],
     derivatives: &'a mut [T],
     values: &'a mut [T],
@@ -445,7 +533,12 @@ impl<T: Real> Block<'_, T> {
             left_out: self.left_out,
         };
         match (self.over_rows, by_fours) {
-            (false, _) => run_task(OverPlaces { operator, bindings }),
+            (false, _) => run_task(OverPlaces {
+                operator,
+                bindings,
+                runs: self.runs,
+                places: std::array::from_fn(|k| self.places_in_runs[k]),
+            }),
             (true, true) => run_task(OverRows::<T, O, N, 4> { operator, bindings }),
             (true, false) => run_task(OverRows::<T, O, N, 8> { operator, bindings }),
         }
@@ -493,18 +586,11 @@ pub(super) fn finish<'s, T: Real>(
         };
         threads.each(rows, |piece| {
             let range = piece.from..piece.from + piece.rows.len();
-            for (lane, sums) in lanes.clone().enumerate() {
-                let touched = &sums.touched[k];
-                let start = touched.start.clamp(range.start, range.end);
-                let end = touched.end.clamp(start, range.end);
-                let (before, after) = (start - range.start, end - range.start);
-                let (rows, sums) = (&mut *piece.rows, &sums.by_number[start..end]);
-                if lane == 0 {
-                    rows[..before].fill(T::ZERO);
-                    rows[before..after].copy_from_slice(sums);
-                    rows[after..].fill(T::ZERO);
-                } else {
-                    let pairs = rows[before..after].iter_mut().zip(sums);
+            piece.rows.fill(T::ZERO);
+            for sums in lanes.clone() {
+                for own in sums.touched[k].within(range.clone()) {
+                    let rows = &mut piece.rows[own.start - range.start..own.end - range.start];
+                    let pairs = rows.iter_mut().zip(&sums.by_number[own]);
                     pairs.for_each(|(a, &b)| *a += b);
                 }
             }

@@ -7,34 +7,45 @@
 use crate::operators::Bilinear;
 use crate::vector::{Function, Ln, Power, Real};
 
-/// What is added up over many bindings.
+/// What is added up over many bindings, `W` of them side by side: each in a vector of its own, so that these stay in
+/// registers.
 #[derive(Clone, Copy)]
-pub(super) struct Total<T> {
-    pub sum: T,
-    /// A product of numbers from √½ to √2, where logarithms are added up: one logarithm is enough for all of them.
-    pub product: T,
-    /// The least argument of a logarithm.
-    pub least: T,
+pub(super) struct Totals<T, const W: usize> {
+    pub sum: [T; W],
+    /// Products of numbers from √½ to √2, where logarithms are added up: one logarithm is enough for all of them.
+    pub product: [T; W],
+    /// The least arguments of logarithms.
+    pub least: [T; W],
 }
 
-impl<T: Real> Total<T> {
-    pub const ZERO: Total<T> = Total {
-        sum: T::ZERO,
-        product: T::ONE,
-        least: T::ONE,
+impl<T: Real, const W: usize> Totals<T, W> {
+    pub const ZERO: Totals<T, W> = Totals {
+        sum: [T::ZERO; W],
+        product: [T::ONE; W],
+        least: [T::ONE; W],
     };
 
     /// Adds log x, for a positive normal number.
     #[inline(always)]
-    fn add_log(&mut self, x: T) {
+    fn add_log(&mut self, i: usize, x: T) {
         let (exponent, mantissa) = x.exponent_and_mantissa();
-        self.sum += exponent;
-        self.product *= mantissa;
+        self.sum[i] += exponent;
+        self.product[i] *= mantissa;
+    }
+
+    /// From the `some`-th on they are as they were before.
+    #[inline(always)]
+    pub fn forget(&mut self, some: usize, before: &Totals<T, W>) {
+        for i in some..W {
+            self.sum[i] = before.sum[i];
+            self.product[i] = before.product[i];
+            self.least[i] = before.least[i];
+        }
     }
 
     #[inline(always)]
-    fn of_logs<const FUSED: bool>(self) -> T {
-        Ln.of::<FUSED>(self.product) + self.sum * T::LN2
+    fn of_logs<const FUSED: bool>(&self, i: usize) -> T {
+        Ln.of::<FUSED>(self.product[i]) + self.sum[i] * T::LN2
     }
 }
 
@@ -43,13 +54,18 @@ pub(super) const MOST_FACTORS: usize = 64;
 
 /// A clause of `N` literals.
 pub(super) trait Operator<T: Real, const N: usize>: Copy {
-    /// Adds the value to `total`, and gives the derivative by each literal except for its common factors.
-    fn of<const FUSED: bool>(self, x: [T; N], total: &mut Total<T>) -> [T; N];
+    /// Adds the value to the `i`-th total, and gives the derivative by each literal except for its common factors.
+    fn of<const FUSED: bool, const W: usize>(
+        self,
+        x: [T; N],
+        i: usize,
+        totals: &mut Totals<T, W>,
+    ) -> [T; N];
 
     /// The sum of the values.
-    fn finish<const FUSED: bool>(self, total: Total<T>) -> T;
+    fn finish<const FUSED: bool, const W: usize>(self, i: usize, totals: &Totals<T, W>) -> T;
 
-    /// Below this, [`Total::least`] says that some value was left out, to be computed in another way.
+    /// Below this, [`Totals::least`] says that some value was left out, to be computed in another way.
     fn lowest(self) -> T;
 }
 
@@ -71,24 +87,30 @@ impl<T: Real> LogSum<T> {
 
 impl<T: Real, const N: usize> Operator<T, N> for LogSum<T> {
     #[inline(always)]
-    fn of<const FUSED: bool>(self, x: [T; N], total: &mut Total<T>) -> [T; N] {
+    fn of<const FUSED: bool, const W: usize>(
+        self,
+        x: [T; N],
+        i: usize,
+        totals: &mut Totals<T, W>,
+    ) -> [T; N] {
         let mut sum = x[0];
         for &x in &x[1..] {
             sum += x;
         }
         let enough = sum >= self.least;
-        total.least = if sum < total.least { sum } else { total.least };
+        let least = totals.least[i];
+        totals.least[i] = if sum < least { sum } else { least };
         // Left out: 1 has no logarithm, and is divided by without harm.
         let sum = if enough { sum } else { T::ONE };
-        total.add_log(sum);
+        totals.add_log(i, sum);
         let inverse = T::ONE / sum;
         let inverse = if enough { inverse } else { T::ZERO };
         [inverse; N]
     }
 
     #[inline(always)]
-    fn finish<const FUSED: bool>(self, total: Total<T>) -> T {
-        total.of_logs::<FUSED>()
+    fn finish<const FUSED: bool, const W: usize>(self, i: usize, totals: &Totals<T, W>) -> T {
+        totals.of_logs::<FUSED>(i)
     }
 
     #[inline(always)]
@@ -103,12 +125,17 @@ pub(super) struct Greatest;
 
 impl<T: Real, const N: usize> Operator<T, N> for Greatest {
     #[inline(always)]
-    fn of<const FUSED: bool>(self, x: [T; N], total: &mut Total<T>) -> [T; N] {
+    fn of<const FUSED: bool, const W: usize>(
+        self,
+        x: [T; N],
+        i: usize,
+        totals: &mut Totals<T, W>,
+    ) -> [T; N] {
         let mut greatest = x[0];
         for &x in &x[1..] {
             greatest = if greatest >= x { greatest } else { x };
         }
-        total.sum += greatest;
+        totals.sum[i] += greatest;
         let mut slopes = [T::ZERO; N];
         let mut left = T::ONE;
         for (slope, &x) in slopes.iter_mut().zip(&x) {
@@ -119,8 +146,8 @@ impl<T: Real, const N: usize> Operator<T, N> for Greatest {
     }
 
     #[inline(always)]
-    fn finish<const FUSED: bool>(self, total: Total<T>) -> T {
-        total.sum
+    fn finish<const FUSED: bool, const W: usize>(self, i: usize, totals: &Totals<T, W>) -> T {
+        totals.sum[i]
     }
 
     #[inline(always)]
@@ -154,11 +181,12 @@ impl<T: Real, P> Product<T, P> {
 /// A sum over q, with the derivative of its summands, except for a factor.
 pub(super) trait Summand<T: Real>: Copy {
     /// Adds what belongs to q; gives the derivative.
-    fn add<const FUSED: bool>(self, q: T, total: &mut Total<T>) -> T;
+    fn add<const FUSED: bool, const W: usize>(self, q: T, i: usize, totals: &mut Totals<T, W>)
+    -> T;
 
     #[inline(always)]
-    fn finish<const FUSED: bool>(self, total: Total<T>) -> T {
-        total.sum
+    fn finish<const FUSED: bool, const W: usize>(self, i: usize, totals: &Totals<T, W>) -> T {
+        totals.sum[i]
     }
 }
 
@@ -168,8 +196,13 @@ pub(super) struct Itself;
 
 impl<T: Real> Summand<T> for Itself {
     #[inline(always)]
-    fn add<const FUSED: bool>(self, q: T, total: &mut Total<T>) -> T {
-        total.sum += q;
+    fn add<const FUSED: bool, const W: usize>(
+        self,
+        q: T,
+        i: usize,
+        totals: &mut Totals<T, W>,
+    ) -> T {
+        totals.sum[i] += q;
         T::ONE
     }
 }
@@ -180,8 +213,13 @@ pub(super) struct Squared;
 
 impl<T: Real> Summand<T> for Squared {
     #[inline(always)]
-    fn add<const FUSED: bool>(self, q: T, total: &mut Total<T>) -> T {
-        total.sum += q * q;
+    fn add<const FUSED: bool, const W: usize>(
+        self,
+        q: T,
+        i: usize,
+        totals: &mut Totals<T, W>,
+    ) -> T {
+        totals.sum[i] += q * q;
         q
     }
 }
@@ -189,9 +227,14 @@ impl<T: Real> Summand<T> for Squared {
 /// Σ qᵖ, whose derivative is qᵖ⁻¹ without the p: p − 1 is given.
 impl<T: Real> Summand<T> for Power<T> {
     #[inline(always)]
-    fn add<const FUSED: bool>(self, q: T, total: &mut Total<T>) -> T {
+    fn add<const FUSED: bool, const W: usize>(
+        self,
+        q: T,
+        i: usize,
+        totals: &mut Totals<T, W>,
+    ) -> T {
         let slope = self.of::<FUSED>(q);
-        total.sum += slope * q;
+        totals.sum[i] += slope * q;
         slope
     }
 }
@@ -202,30 +245,40 @@ pub(super) struct Log;
 
 impl<T: Real> Summand<T> for Log {
     #[inline(always)]
-    fn add<const FUSED: bool>(self, q: T, total: &mut Total<T>) -> T {
-        total.add_log(q);
+    fn add<const FUSED: bool, const W: usize>(
+        self,
+        q: T,
+        i: usize,
+        totals: &mut Totals<T, W>,
+    ) -> T {
+        totals.add_log(i, q);
         T::ONE / q
     }
 
     #[inline(always)]
-    fn finish<const FUSED: bool>(self, total: Total<T>) -> T {
-        total.of_logs::<FUSED>()
+    fn finish<const FUSED: bool, const W: usize>(self, i: usize, totals: &Totals<T, W>) -> T {
+        totals.of_logs::<FUSED>(i)
     }
 }
 
 impl<T: Real, P: Summand<T>> Operator<T, 2> for Product<T, P> {
     #[inline(always)]
-    fn of<const FUSED: bool>(self, [x, y]: [T; 2], total: &mut Total<T>) -> [T; 2] {
+    fn of<const FUSED: bool, const W: usize>(
+        self,
+        [x, y]: [T; 2],
+        i: usize,
+        totals: &mut Totals<T, W>,
+    ) -> [T; 2] {
         let by_x = y.multiply_add::<FUSED>(self.both, self.first);
         let by_y = x.multiply_add::<FUSED>(self.both, self.second);
         let q = y.multiply_add::<FUSED>(by_y, x.multiply_add::<FUSED>(self.first, self.constant));
-        let slope = self.power.add::<FUSED>(q, total);
+        let slope = self.power.add::<FUSED, W>(q, i, totals);
         [slope * by_x, slope * by_y]
     }
 
     #[inline(always)]
-    fn finish<const FUSED: bool>(self, total: Total<T>) -> T {
-        self.power.finish::<FUSED>(total)
+    fn finish<const FUSED: bool, const W: usize>(self, i: usize, totals: &Totals<T, W>) -> T {
+        self.power.finish::<FUSED, W>(i, totals)
     }
 
     #[inline(always)]

@@ -41,6 +41,11 @@ impl Entry {
         self.base..self.base + self.rows * self.stride
     }
 
+    /// Whether its rows are as long as those of the request's table.
+    pub fn is_dense(&self) -> bool {
+        self.stride == self.width
+    }
+
     /// From places in the request's table to places in this one; the least and the greatest of them.
     pub fn places(&self, out: &mut [u32], from: &[u32]) -> (u32, u32) {
         run_task(Places {

@@ -156,6 +156,10 @@ impl Counter<'_> {
                     return (0, u128::from(!forall));
                 }
                 if self.reads[*body].is_empty() {
+                    // The first of them stands for all, also as an example.
+                    for (b, range) in bound.iter().zip(&ranges) {
+                        self.lists.bind(self.scope, b, range.start as usize, env);
+                    }
                     let (n, empty) = self.node(*body, env);
                     return (bindings.saturating_mul(n), bindings.saturating_mul(empty));
                 }

@@ -4,7 +4,7 @@ mod clause;
 mod complete;
 
 use super::physical::*;
-use super::program::{self, Component, Map, NodeKind, Program, RequestPlan, SlotAdd};
+use super::program::{self, Component, Map, MapValues, NodeKind, Program, RequestPlan, SlotAdd};
 use crate::recursion::deep;
 use crate::semantics::Semantics;
 
@@ -21,6 +21,10 @@ const GREATEST_BLOCK: usize = 8192;
 /// The most values of all nodes in such a block: they are to stay in the second-level cache.
 const MOST_VALUES: usize = 1 << 17;
 
+/// The same where runs are read side by side, and how many of these there should be.
+const GREATEST_BLOCK_OF_RUNS: usize = 1 << 16;
+const RUNS: usize = 16;
+
 /// The fewest outer bindings, where not even one of them has its own inner block.
 const FEWEST: usize = 8;
 
@@ -36,9 +40,17 @@ pub(super) struct Lower<'a> {
 impl Lower<'_> {
     /// The axiom as the engine runs it.
     pub fn apply(&self, program: Program, axiom: usize) -> Physical {
-        let levels = program.levels.iter();
+        // The tuples of a stratum are numbered in the order in which its root goes through them.
+        let kept = match program.nodes[program.root].kind {
+            NodeKind::Quantifier { level, .. } if axiom == usize::MAX => Some(level),
+            _ => None,
+        };
+        let levels = program.levels.iter().enumerate();
         let mut levels: Vec<Level> = levels
-            .map(|level| self.level(level, &program.levels[level.parent]))
+            .map(|(at, level)| {
+                let order = self.order(&program, at, kept == Some(at));
+                self.level(level, &program.levels[level.parent], &order)
+            })
             .collect();
         let buffers = buffers(&program.nodes, &mut levels);
         let uncounted = uncounted(&program);
@@ -90,9 +102,83 @@ impl Lower<'_> {
         physical
     }
 
-    fn level(&self, level: &program::Level, parent: &program::Level) -> Level {
+    /// In which order the loops of a level go through its components: the longest innermost, or one that is long enough
+    /// and along which the numbers of more literals follow each other in memory.
+    fn order(&self, program: &Program, at: usize, by_length: bool) -> Vec<usize> {
+        let level = &program.levels[at];
+        let length = |i: &usize| self.average_length(level.bound[*i].component);
         let mut order: Vec<usize> = (0..level.bound.len()).collect();
-        order.sort_by_key(|&i| self.average_length(level.bound[i].component));
+        order.sort_by_key(length);
+        // Of equal members an extreme is the first.
+        let picks_one = |forall| self.semantics.aggregator(forall).laws().picks_one;
+        if by_length || picks_one(true) || picks_one(false) {
+            return order;
+        }
+        let nodes = program.nodes.iter().filter(|n| n.level == at);
+        let slots = nodes.filter_map(|n| match n.kind {
+            NodeKind::Literal { slot, .. } | NodeKind::Use { slot, .. } => Some(slot),
+            _ => None,
+        });
+        let read: Vec<&SlotAdd> = slots
+            .filter_map(|slot| Some(&level.adds[index_of(&level.adds, slot)?]))
+            .collect();
+        let cost = |i: &usize| {
+            let across = read.iter().filter(|add| self.step(&add.maps[*i]) > 1);
+            let literals = 1.0 + read.len() as f64 + 3.0 * across.count() as f64;
+            literals * (1.0 + 32.0 / length(i).max(1) as f64)
+        };
+        // Of equally good ones the longest, which is there already.
+        let best = (order.iter().rev()).min_by(|a, b| cost(a).total_cmp(&cost(b)));
+        if let Some(&best) = best {
+            order.retain(|i| *i != best);
+            order.push(best);
+        }
+        order
+    }
+
+    /// By how much what these maps of a component add differs from the first tuple to the second.
+    fn step(&self, maps: &[usize]) -> u64 {
+        let steps = maps.iter().map(|map| match &self.maps[*map].values {
+            MapValues::Plain(values) => match values[..] {
+                [first, second, ..] => u64::from(first.abs_diff(second)),
+                _ => 0,
+            },
+            MapValues::Rows { codes: values, .. } | MapValues::Wide(values) => match values[..] {
+                [first, second, ..] => first.abs_diff(second),
+                _ => 0,
+            },
+        });
+        steps.fold(0, u64::saturating_add)
+    }
+
+    /// The numbers that a level should have room for: several runs of the innermost loop, where these are read across the
+    /// rows of a table and lie side by side there.
+    fn side_by_side(&self, levels: &[Level], level: &Level) -> usize {
+        let Some((last, before)) = level.components.split_last() else {
+            return 0;
+        };
+        let across = level.adds.iter().any(|add| {
+            let Some((own, outer)) = add.maps.split_last() else {
+                return false;
+            };
+            let next = match (outer.last(), add.from) {
+                (Some(maps), _) => self.step(maps),
+                (None, SlotSource::Array(index)) => {
+                    let maps = levels[level.parent].adds[index].maps.last();
+                    maps.map_or(0, |maps| self.step(maps))
+                }
+                (None, SlotSource::Base(_)) => 0,
+            };
+            self.step(own) > 1 && next == 1
+        });
+        let one = before.is_empty() && level.parent == 0;
+        match across && !one {
+            true => RUNS * self.average_length(last.component),
+            false => 0,
+        }
+    }
+
+    fn level(&self, level: &program::Level, parent: &program::Level, order: &[usize]) -> Level {
         let add = |add: &SlotAdd, adds: &[SlotAdd]| Add {
             from: place(adds, add.slot),
             maps: order.iter().map(|&i| add.maps[i].clone()).collect(),
@@ -132,10 +218,15 @@ impl Lower<'_> {
                 at = levels[at].parent;
             }
             let under = usize::try_from(under.max(1)).unwrap_or(usize::MAX);
-            let most = (MOST_VALUES / levels[i].buffers.max(1)).clamp(BLOCK, GREATEST_BLOCK);
+            let runs = self.side_by_side(levels, &levels[i]);
+            let greatest = match runs {
+                0 => GREATEST_BLOCK,
+                _ => GREATEST_BLOCK_OF_RUNS,
+            };
+            let most = (MOST_VALUES / levels[i].buffers.max(1)).clamp(BLOCK, greatest);
             if under <= most {
-                let whole = BLOCK.div_ceil(under) * under;
-                levels[i].capacity = if whole <= most { whole } else { under };
+                let whole = BLOCK.max(runs).div_ceil(under).min(most / under);
+                levels[i].capacity = whole * under;
             }
         }
         for i in (1..levels.len()).rev() {
@@ -241,12 +332,13 @@ fn find_places_of_literals(physical: &mut Physical) {
         let looked_up = level.resolves.iter().map(|r| SlotSource::Array(r.array));
         looked_up.for_each(|array| read(at, array));
     }
+    // Connectives and quantifiers have no places.
     for node in &physical.nodes {
-        if !matches!(node.kind, NodeKind::Literal { .. } | NodeKind::Use { .. }) {
+        if matches!(node.kind, NodeKind::Elimination(_)) {
             read(node.level, node.place);
         }
     }
-    for clause in &physical.clauses {
+    for clause in physical.clauses.iter().filter(|c| c.reads_rows()) {
         let literals = clause.literals.iter();
         literals.for_each(|l| read(clause.level, l.place));
     }

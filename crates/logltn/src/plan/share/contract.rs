@@ -121,7 +121,7 @@ fn is_whole(scope: Scope, variable: VarId) -> bool {
     }
 }
 
-fn free(scope: Scope, normal: &Normal) -> Vec<VarId> {
+pub(super) fn free(scope: Scope, normal: &Normal) -> Vec<VarId> {
     let mut keys = Keys::new(scope);
     keys.normal(normal);
     keys.free()

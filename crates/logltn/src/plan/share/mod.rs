@@ -5,6 +5,7 @@
 //! part goes only if no `exists` in it can be empty and it has as many bindings whatever is around it.
 
 mod contract;
+mod group;
 mod key;
 
 use std::sync::Arc;
@@ -150,7 +151,8 @@ pub(super) fn apply<'a>(problem: Problem<'a>, shared: &mut Shared, axioms: &mut 
             roots.extend(found);
         }
     }
-    for (at, root) in roots.into_iter().enumerate() {
+    for (at, mut root) in roots.into_iter().enumerate() {
+        group::flatten(problem.semantics, &mut root.normal);
         match root.stratum {
             None => axioms[at].normal = root.normal,
             Some(stratum) => {
@@ -210,7 +212,7 @@ impl<'a> Share<'a, '_> {
         own || deep(|| normal.children().any(|c| self.reads_batches(c)))
     }
 
-    /// Cuts each `exists` over several variables that what is inside reads few of.
+    /// Cuts each `exists` over several variables that what is inside reads few of, and conjunctions of which some members do.
     fn nest(&mut self, root: &mut Root<'a>) {
         if !self.can_share(root) {
             return;
@@ -434,6 +436,9 @@ impl<'w, 'a, 's> Walk<'w, 'a, 's> {
             contract::nested(self.scope, self.share.problem.semantics, &outside, normal)
         {
             *normal = nested;
+        }
+        if let Some(grouped) = group::grouped(self.scope, self.share.problem.semantics, normal) {
+            *normal = grouped;
         }
         let shell = Normal::new(shell(&normal.kind), normal.span);
         self.inside(&shell, |this| {

@@ -21,6 +21,8 @@ from ._rule import History
 from ._strata import Strata
 from ._upload import upload
 
+# The most values of formulas that are left to torch operations, in a call that becomes a CUDA graph.
+MOST_CAPTURED = 1 << 28
 # How many things are kept that depend on how many rows are chosen.
 MOST_KNOWN = 256
 
@@ -74,6 +76,7 @@ class Engine:
         self.bindings = sum(float(costs[0]) for costs in self.blocks._costs)
         self.history = History(bindings=self.bindings)
         self._known: dict[Any, Any] = {}
+        self._chooses = chooses
         if not chooses:
             self._stand([(*places, None) for places in plan.places], [None] * len(self.requests))
             self._lay_out()
@@ -130,12 +133,17 @@ class Engine:
     def _lay_out(self) -> None:
         """Finds out what kernels compute, and what is left to torch operations."""
         self.kernels = Kernels.of(self) if self._uses_kernels else None
+        self.strata.kernels = self.kernels
         taken = self.kernels.taken if self.kernels is not None else {}
         self._general = [i for i, axiom in enumerate(self.axioms) if set(axiom["roots"]) - taken.get(i, set())]
         self._general_at = upload(self._general, self.device, torch.int64)
-        self.graphs = Graphs() if self._uses_graphs and self.kernels is not None and not self._general and not self.strata else None
         strata = self.blocks.programs[len(self.axioms) :]
-        self.history.nodes = sum(len(program["nodes"]) for program in [*(self.axioms[i] for i in self._general), *strata])
+        nodes = sum(len(program["nodes"]) for program in [*(self.axioms[i] for i in self._general), *strata])
+        # What is left to torch operations keeps its memory while there is a graph.
+        few = nodes * self.bindings <= MOST_CAPTURED
+        self.graphs = Graphs() if self._uses_graphs and few and self.strata.waits_for_nothing else None
+        # Their launches cost nothing in a graph, if the same rows come again.
+        self.history.nodes = 0 if self.graphs is not None and not self._chooses else nodes
 
     def _weigh(self) -> None:
         self._weights = upload(self.weights, self.device, self.dtype)

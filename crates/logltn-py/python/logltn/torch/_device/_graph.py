@@ -61,7 +61,7 @@ class _Captured:
 
 
 class Graphs:
-    """The graphs of an engine. What is left to torch operations is not captured: it may take much memory, which a graph keeps."""
+    """The graphs of an engine."""
 
     def __init__(self) -> None:
         self._seen: dict[Any, int] = {}

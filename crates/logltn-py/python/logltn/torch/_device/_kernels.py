@@ -25,6 +25,8 @@ LONG = 1 << 18
 # An `exists` over more is cut into chunks.
 MOST_MEMBERS = 64
 _BLOCK = 256
+# The least sum of a scaled product that is as exact as its numbers are.
+SMALL_SUM = {torch.float32: 1e-28, torch.float64: 1e-280}
 # What has its number in the table of all, be it a predicate's or a stratum's.
 _LITERALS = ("literal", "use")
 # Kernels know an operator by the semiring that it is the sum of.
@@ -355,6 +357,26 @@ class Kernels:
         if forward:
             self.kernels.join[(axioms,)](partial, self._ends, truths, BLOCK=1024)
         return truths
+
+    def small_sums(self, a: Tensor, b: Tensor, total: Tensor, found: Tensor, alpha: Any) -> None:
+        """Puts what is too small for a product of matrices into `found`."""
+        rows, columns, inner = a.shape[0], b.shape[0], a.shape[1]
+        least = SMALL_SUM[self.dtype]
+        self.kernels.small_sums[rows, -(-columns // 16)](
+            a, b, total, found, columns, inner, self._one(alpha), least, BC=16, BK=min(64, _power(inner))
+        )
+
+    def small_sums_backward(self, a: Tensor, b: Tensor, total: Tensor, found: Tensor, by: Tensor, into: list[Tensor], alpha: Any) -> None:
+        rows, columns, inner = a.shape[0], b.shape[0], a.shape[1]
+        least = SMALL_SUM[self.dtype]
+        self.kernels.small_sums_backward[rows, -(-columns // 16)](
+            a, b, total, found, by.contiguous(), *into, columns, inner, self._one(alpha), least, BC=16, BK=min(64, _power(inner))
+        )
+
+    def _one(self, alpha: Any) -> Tensor:
+        if isinstance(alpha, Tensor):
+            return alpha.to(self.dtype).reshape(1)
+        return torch.full((1,), alpha, device=self.device, dtype=self.dtype)
 
     def begin(self, alpha: Any) -> None:
         """The α of the call."""

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from ._kernels import SMALL_SUM
+
 if TYPE_CHECKING:
     from ._general import Run
 
-# The least sum of a scaled product that is as exact as its numbers are; and how many numbers are looked at together where it is not.
-LEAST = {torch.float32: 1e-28, torch.float64: 1e-280}
+# Where sums of a scaled product are too small to be exact, how many numbers are looked at together.
 TOGETHER = 1 << 22
 
 
@@ -32,6 +33,8 @@ class Strata:
         self._steps = engine.plan.arrays[header["steps"]].reshape(-1, 5).tolist()
         self._axioms = [axiom["group"] for axiom in header["axioms"]]
         self.begin = begin
+        # Once the engine knows whether there are any.
+        self.kernels: Any = None
         # By stratum and sign.
         self._starts: list[tuple[int, int]] = []
         for stratum in self._all:
@@ -42,6 +45,11 @@ class Strata:
 
     def __bool__(self) -> bool:
         return bool(self._all)
+
+    @property
+    def waits_for_nothing(self) -> bool:
+        """Whether the host need not know any number: without kernels, which sums of a product are small is asked."""
+        return self.kernels is not None or not any("product" in stratum for stratum in self._all)
 
     def outside(self, axiom: int) -> At:
         """Where an axiom stands: in no circle."""
@@ -80,7 +88,9 @@ class Strata:
                 run.put(first, value)
             elif "product" in self._all[number]:
                 with torch.set_grad_enabled(run.whole), _exactly():
-                    run.put(first, self._product(run, number).reshape(-1))
+                    kernels = None if run.whole else self.kernels
+                    found = self._product(run, number) if kernels is None else _Scaled(self, run, number).forward(kernels)
+                    run.put(first, found.reshape(-1))
             else:
                 for place, x in self._values(run, number, negated, start, end, run.whole):
                     run.put(first + place, x)
@@ -129,7 +139,7 @@ class Strata:
         alpha = settings.alpha
         top_a, top_b = a.detach().amax(1, keepdim=True), b.detach().amax(1, keepdim=True)
         total = ((a - top_a) * alpha).exp() @ ((b - top_b) * alpha).exp().t()
-        small = total.detach() < LEAST[values.dtype]
+        small = total.detach() < SMALL_SUM[values.dtype]
         found = torch.where(small, 1.0, total).log() / alpha + top_a + top_b.t()
         # The two rows have their greatest numbers in different places: these are computed by themselves.
         i, j = small.nonzero(as_tuple=True)
@@ -144,11 +154,50 @@ class Strata:
         sides = self._sides(run, number)
         values, into = run.tables.values, run.tables.by
         assert into is not None
+        if self.kernels is not None:
+            with torch.no_grad(), _exactly():
+                _Scaled(self, run, number).backward(self.kernels, by.reshape(sides[0][1], sides[1][1]), into)
+            return
         with torch.enable_grad(), _exactly():
             leaves = [values[begin : begin + rows * inner].reshape(rows, inner).detach().requires_grad_() for begin, rows, inner in sides]
             found = torch.autograd.grad(self._product(run, number, leaves), leaves, by.reshape(sides[0][1], sides[1][1]))
         for (begin, rows, inner), own in zip(sides, found):
             into[begin : begin + rows * inner] += own.reshape(-1)
+
+
+class _Scaled:
+    """A product where kernels compute the sums that are too small: nothing waits for the device, so that a CUDA graph can hold it."""
+
+    def __init__(self, strata: Strata, run: Run, number: int) -> None:
+        self._sides = strata._sides(run, number)
+        settings: Any = run.settings[len(strata._axioms) + 2 * number]
+        self._alpha = settings.alpha
+        values = run.tables.values
+        self._a, self._b = (values[begin : begin + rows * inner].view(rows, inner) for begin, rows, inner in self._sides)
+        self._shift = -math.log(self._a.shape[1]) / self._alpha if run.semiring == "mean" else 0.0
+        self._tops = [x.amax(1, keepdim=True) for x in (self._a, self._b)]
+        self._scaled = [((x - top) * self._alpha).exp() for x, top in zip((self._a, self._b), self._tops)]
+        self._total = self._scaled[0] @ self._scaled[1].t()
+
+    def _found(self, kernels: Any) -> Tensor:
+        """Without what is taken off for the number of terms."""
+        total = self._total
+        found = torch.where(total < SMALL_SUM[total.dtype], 1.0, total).log() / self._alpha + self._tops[0] + self._tops[1].t()
+        kernels.small_sums(self._a, self._b, total, found, self._alpha)
+        return found
+
+    def forward(self, kernels: Any) -> Tensor:
+        return self._found(kernels) + self._shift
+
+    def backward(self, kernels: Any, by: Tensor, into: Tensor) -> None:
+        """Adds the derivatives by both sides to their places."""
+        total = self._total
+        weights = torch.where(total < SMALL_SUM[total.dtype], 0.0, by / total)
+        (a, b), sides = self._scaled, self._sides
+        own = [into[begin : begin + rows * inner].view(rows, inner) for begin, rows, inner in sides]
+        own[0] += (weights @ b) * a
+        own[1] += (weights.t() @ a) * b
+        kernels.small_sums_backward(self._a, self._b, total, self._found(kernels), by, own, self._alpha)
 
 
 @contextmanager

@@ -424,6 +424,52 @@ def eliminate(
 
 
 @triton.jit
+def small_sums(a, b, total, found, columns, inner, alphas, least: tl.constexpr, BC: tl.constexpr, BK: tl.constexpr):
+    """Where a scaled sum of products is too small to be exact, since the two rows have their greatest numbers in different places: log Σ exp α(a + b)
+    over α, by itself."""
+    i = tl.program_id(0)
+    j = tl.program_id(1) * BC + tl.arange(0, BC)
+    small = (j < columns) & (tl.load(total + i * columns + j, j < columns, 1.0) < least)
+    if tl.max(small.to(tl.int32), 0) > 0:
+        alpha = tl.load(alphas)
+        top = tl.full((BC,), float("-inf"), a.dtype.element_ty)
+        sums = tl.zeros((BC,), a.dtype.element_ty)
+        for first in range(0, inner, BK):
+            k = first + tl.arange(0, BK)
+            x = tl.load(a + i * inner + k, k < inner, float("-inf"))[None, :]
+            there = small[:, None] & (k < inner)[None, :]
+            y = tl.load(b + j[:, None] * inner + k[None, :], there, 0.0)
+            x = tl.where(there, (x + y) * alpha, float("-inf"))
+            more = tl.maximum(top, tl.max(x, 1))
+            safe = tl.where(more == float("-inf"), 0.0, more)
+            sums = sums * tl.exp(top - safe) + tl.sum(tl.exp(x - safe[:, None]), 1)
+            top = more
+        tl.store(found + i * columns + j, (top + tl.log(sums)) / alpha, small)
+
+
+@triton.jit
+def small_sums_backward(
+    a, b, total, found, by, by_a, by_b, columns, inner, alphas, least: tl.constexpr, BC: tl.constexpr, BK: tl.constexpr
+):
+    """The derivatives by both sides, added to theirs."""
+    i = tl.program_id(0)
+    j = tl.program_id(1) * BC + tl.arange(0, BC)
+    small = (j < columns) & (tl.load(total + i * columns + j, j < columns, 1.0) < least)
+    if tl.max(small.to(tl.int32), 0) > 0:
+        alpha = tl.load(alphas)
+        value = tl.load(found + i * columns + j, small, 0.0)
+        slope = tl.load(by + i * columns + j, small, 0.0)
+        for first in range(0, inner, BK):
+            k = first + tl.arange(0, BK)
+            there = small[:, None] & (k < inner)[None, :]
+            x = tl.load(a + i * inner + k, k < inner, 0.0)[None, :]
+            y = tl.load(b + j[:, None] * inner + k[None, :], there, 0.0)
+            g = tl.where(there, tl.exp((x + y - value[:, None]) * alpha) * slope[:, None], 0.0)
+            tl.atomic_add(by_a + i * inner + k, tl.sum(g, 0), k < inner, sem="relaxed")
+            tl.atomic_add(by_b + j[:, None] * inner + k[None, :], g, there, sem="relaxed")
+
+
+@triton.jit
 def join(partial, ends, truths, BLOCK: tl.constexpr):
     """What the parts of each axiom add up to, always in the same order."""
     axiom = tl.program_id(0)
