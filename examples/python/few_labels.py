@@ -64,7 +64,7 @@ metrics = [{{ metric = "accuracy", predicate = "class", rows = "test.csv" }}]
 
 @dataclass
 class Task:
-    """Things with features and classes: which of them are labelled, which are for testing, and which are linked."""
+    """Things with features and classes: which of them are labelled, for testing, for choosing settings, and which are linked."""
 
     features: np.ndarray
     classes: np.ndarray
@@ -73,6 +73,7 @@ class Task:
     links: np.ndarray
     network: str
     rate: float = 0.01
+    validated: np.ndarray | None = None
 
 
 def moons(seed: int) -> Task:
@@ -121,9 +122,10 @@ def papers(folder: Path) -> Task:
     features = np.zeros((len(about), words[:, 1].max() + 1), np.float32)
     features[words[:, 0], words[:, 1]] = 1
     features /= np.sqrt(np.maximum(features.sum(1, keepdims=True), 1))
-    part = {name: np.array([int(p) for p, _, s in about if s == name]) for name in ("train", "test")}
+    part = {name: np.array([int(p) for p, _, s in about if s == name]) for name in ("train", "valid", "test")}
     classes = np.array([int(k or -1) for _, k, _ in about])
-    return Task(features, classes, part["train"], part["test"], np.array(read("cites.csv"), int), NETWORK)
+    links = np.array(read("cites.csv"), int)
+    return Task(features, classes, part["train"], part["test"], links, NETWORK, validated=part["valid"])
 
 
 def write(task: Task, theory: str, folder: Path, seed: int) -> None:

@@ -31,6 +31,7 @@ mod new_data;
 mod predict;
 mod probability;
 mod random_manifests;
+mod random_tables;
 mod repository;
 mod runs;
 mod train;

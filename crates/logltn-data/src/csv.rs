@@ -1,4 +1,4 @@
-//! CSV with one header line: tables, features, labels and predicates given by numbers.
+//! Tables as text with one header line: tables, features, labels and predicates given by numbers.
 
 use std::path::Path;
 
@@ -6,12 +6,14 @@ use logltn_diagnostics::{Code, Diagnostic, Diagnostics, did_you_mean};
 use rustc_hash::FxHashMap;
 
 use super::array::{Array, Values};
+use super::decimal_comma;
 use super::file::read_bytes;
 use super::problems::{Problems, counted, shown};
-use super::records::Records;
+use super::records::{Records, in_words};
 
 /// A CSV file: named columns, and cells that stay text until a column is read as integers, numbers or
-/// labels. Blanks around cells are ignored.
+/// labels. Blanks around cells are ignored. Cells may be separated by semicolons, tabs or bars instead of commas, as the
+/// header has it; then numbers may have decimal commas.
 ///
 /// ```
 /// use logltn_data::CsvFile;
@@ -29,6 +31,8 @@ pub struct CsvFile {
     columns: Vec<String>,
     /// The header and all rows, each as wide as the header.
     records: Records,
+    separator: u8,
+    decimal_commas: bool,
 }
 
 /// How a cell failed to be what its column should hold.
@@ -71,7 +75,7 @@ impl CsvFile {
         name: &str,
         problems: &mut Problems,
     ) -> Option<CsvFile> {
-        let records = match Records::parse(bytes, name) {
+        let (mut records, separator) = match Records::table(bytes, name) {
             Ok(records) => records,
             Err(found) => {
                 problems.extend(found);
@@ -81,10 +85,14 @@ impl CsvFile {
         let columns: Vec<String> = (0..records.width(0))
             .map(|c| records.cell(0, c).to_string())
             .collect();
+        let decimal_commas =
+            separator != b',' && decimal_comma::replace(&mut records, separator, name, problems);
         let file = CsvFile {
             name: name.to_string(),
             columns,
             records,
+            separator,
+            decimal_commas,
         };
         file.check_names(problems);
         file.check_widths(problems);
@@ -92,13 +100,31 @@ impl CsvFile {
         if file.header_is_numbers() {
             problems.note_first(NUMERIC_HEADER);
         }
-        // With the wrong separator every cell is wrong for the same reason.
-        (problems.is_empty() || !file.is_separated_otherwise()).then_some(file)
+        Some(file)
     }
 
     /// The name or path in messages.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// How the file is written, in words, if not with commas between cells.
+    ///
+    /// ```
+    /// use logltn_data::CsvFile;
+    /// let file = CsvFile::parse(b"x;y\n1,5;2\n", "points.csv")?;
+    /// assert_eq!(file.written().as_deref(), Some("semicolons between cells, decimal commas"));
+    /// assert_eq!(file.reals(0)?, [1.5]);
+    /// # Ok::<(), logltn_diagnostics::Diagnostics>(())
+    /// ```
+    pub fn written(&self) -> Option<String> {
+        let decimal = if self.decimal_commas {
+            ", decimal commas"
+        } else {
+            ""
+        };
+        (self.separator != b',')
+            .then(|| format!("{}s between cells{decimal}", in_words(self.separator)))
     }
 
     /// The names in the header. One of them may be empty, as in files written by pandas.
@@ -164,9 +190,6 @@ impl CsvFile {
             format!("{}: there is no column {}", self.name, shown(name)),
         )
         .note(format!("its columns are {}", list.join(", ")));
-        if self.is_separated_otherwise() {
-            return Err(error.help("separate cells with commas"));
-        }
         if self.header_is_numbers() {
             return Err(error.note(NUMERIC_HEADER));
         }
@@ -348,10 +371,6 @@ impl CsvFile {
         self.columns.iter().all(|c| c.parse::<f64>().is_ok())
     }
 
-    fn is_separated_otherwise(&self) -> bool {
-        matches!(self.columns.as_slice(), [header] if header.contains([';', '\t']))
-    }
-
     fn check_names(&self, problems: &mut Problems) {
         let mut seen = FxHashMap::default();
         for (i, column) in self.columns.iter().enumerate() {
@@ -420,12 +439,17 @@ impl CsvFile {
 
     fn explain_width(&self, error: Diagnostic, row: usize, found: usize) -> Diagnostic {
         let holds = |what| (0..found).any(|c| self.records.cell(row + 1, c).contains(what));
-        if self.is_separated_otherwise() || holds('\t') {
-            error.help("separate cells with commas")
-        } else if holds('\n') {
+        let separator = in_words(self.separator);
+        if found < self.columns.len() && holds(&[',', ';', '\t', '|'][..]) {
+            error.help(format!(
+                "separate cells with {separator}s, as in the header"
+            ))
+        } else if holds(&['\n'][..]) {
             error.help("the row goes over several lines: look for a quote `\"` too many")
         } else if found > self.columns.len() {
-            error.help("a cell that contains a comma must be in quotes `\"…\"`")
+            error.help(format!(
+                "a cell that contains a {separator} must be in quotes `\"…\"`"
+            ))
         } else {
             error
         }

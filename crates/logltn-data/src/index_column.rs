@@ -112,7 +112,7 @@ fn no_header(path: &Path, names: &[String]) -> Option<Diagnostic> {
 /// The cells of the first line.
 fn header(path: &Path) -> Option<Vec<String>> {
     let line = first_line(path, LONGEST_HEADER).ok()?;
-    let records = Records::parse(&line, "").ok()?;
+    let (records, _) = Records::table(&line, "").ok()?;
     let cells = (0..records.width(0)).map(|c| records.cell(0, c).to_string());
     Some(cells.collect())
 }

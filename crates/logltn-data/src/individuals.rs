@@ -33,7 +33,7 @@ pub fn parse_individuals(
     name: &str,
     sort_name: &str,
 ) -> Result<Vec<String>, Diagnostics> {
-    let records = Records::parse(bytes, name)?;
+    let records = Records::parse(bytes, name, b',')?;
     let mut problems = Problems::new();
     let mut first_line: FxHashMap<&str, usize> = FxHashMap::default();
     let mut labels = Vec::with_capacity(records.len());

@@ -25,6 +25,7 @@ mod array;
 mod csv;
 mod cut;
 mod date;
+mod decimal_comma;
 mod elements;
 mod file;
 mod idx;
@@ -73,7 +74,16 @@ enum Format {
     Idx,
 }
 
-/// Reads the numbers of a file. Its name tells the format: `.csv`, `.npy`, `.npz`, `.safetensors`,
+/// Whether a file is a table of text, by its name.
+///
+/// ```
+/// assert!(logltn_data::is_table("people.csv".as_ref()) && !logltn_data::is_table("people.npy".as_ref()));
+/// ```
+pub fn is_table(path: &Path) -> bool {
+    matches!(Format::of(&path.display().to_string()), Ok(Format::Csv))
+}
+
+/// Reads the numbers of a file. Its name tells the format: `.csv` (or `.tsv`), `.npy`, `.npz`, `.safetensors`,
 /// `.idx`, and for IDX also `.gz` or a name that ends in `-ubyte`, as in MNIST.
 ///
 /// There is at least one field, and all have the same number of rows.
@@ -141,6 +151,7 @@ impl Format {
         let stem = unpacked.unwrap_or(&lower);
         let format = [
             (".csv", Format::Csv),
+            (".tsv", Format::Csv),
             (".npy", Format::Npy),
             (".npz", Format::Npz),
             (".safetensors", Format::Safetensors),
@@ -161,7 +172,7 @@ impl Format {
                 "{name}: unknown file extension"
             ))
             .note(
-                "the formats are `.csv`, `.npy`, `.npz`, `.safetensors`, `.idx`, and `.idx.gz`, `.gz`, \
+                "the formats are `.csv` (or `.tsv`), `.npy`, `.npz`, `.safetensors`, `.idx`, and `.idx.gz`, `.gz`, \
                  `-ubyte` or `-ubyte.gz` for IDX",
             )),
         }

@@ -73,7 +73,7 @@ pub fn is_missing(cell: &str) -> bool {
 
 /// The same for a number or a date, where the word `None` also means missing. (It may be a
 /// category.)
-fn is_missing_number(cell: &str) -> bool {
+pub(super) fn is_missing_number(cell: &str) -> bool {
     is_missing(cell) || cell == "None"
 }
 

@@ -1,4 +1,4 @@
-//! Lines of comma-separated cells, before they are interpreted.
+//! Lines of cells, before they are interpreted.
 
 use csv::{ByteRecord, ReaderBuilder};
 use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
@@ -129,13 +129,19 @@ impl Records {
 
     /// A cell, without the blanks around it.
     pub(super) fn cell(&self, record: usize, column: usize) -> &str {
+        let (start, end) = self.place(record, column);
+        self.text[start..end].trim()
+    }
+
+    /// Where a cell starts and ends in the text.
+    fn place(&self, record: usize, column: usize) -> (usize, usize) {
         let cell = self.first_cell(record) + column;
         let start = if cell == 0 {
             0
         } else {
             self.cell_ends.get(cell - 1)
         };
-        self.text[start..self.cell_ends.get(cell)].trim()
+        (start, self.cell_ends.get(cell))
     }
 
     fn first_cell(&self, record: usize) -> usize {
@@ -146,10 +152,34 @@ impl Records {
         }
     }
 
+    /// Splits a table into cells, with what separates them in its first record.
+    pub(super) fn table(bytes: &[u8], name: &str) -> Result<(Records, u8), Diagnostics> {
+        let separator = separator(utf8(bytes, name)?, name)?;
+        Ok((Records::parse(bytes, name, separator)?, separator))
+    }
+
+    /// Replaces cells of a column by texts that are not longer, in the rows that are as long as the header.
+    pub(super) fn rewrite(&mut self, column: usize, new: impl Fn(&str) -> Option<String>) {
+        let mut text = std::mem::take(&mut self.text).into_bytes();
+        for record in 1..self.len() {
+            if self.width(record) != self.width(0) {
+                continue;
+            }
+            let (start, end) = self.place(record, column);
+            let old = String::from_utf8_lossy(&text[start..end]);
+            if let Some(new) = new(old.trim()).filter(|new| new.len() <= end - start) {
+                // Blanks around a cell are none of it.
+                text[start..end].fill(b' ');
+                text[end - new.len()..end].copy_from_slice(new.as_bytes());
+            }
+        }
+        self.text = String::from_utf8_lossy(&text).into_owned();
+    }
+
     /// Splits a text into cells. Records may differ in length; blank lines are skipped.
-    pub(super) fn parse(bytes: &[u8], name: &str) -> Result<Records, Diagnostics> {
+    pub(super) fn parse(bytes: &[u8], name: &str, separator: u8) -> Result<Records, Diagnostics> {
         let text = utf8(bytes, name)?;
-        let ends = |&&b: &&u8| matches!(b, b',' | b'\n' | b'\r');
+        let ends = |&&b: &&u8| b == separator || matches!(b, b'\n' | b'\r');
         let cells = bytes.iter().filter(ends).count() + 1;
         // The text, where cells end, and the number that a cell may become, in both precisions.
         ask(bytes.len() as u128 + 16 * cells as u128, || {
@@ -158,6 +188,7 @@ impl Records {
         let mut reader = ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
+            .delimiter(separator)
             .from_reader(text.as_bytes());
         let mut records = Records {
             cell_ends: Ends::with_capacity(cells, text.len()),
@@ -196,7 +227,7 @@ impl Records {
                 format!("{name}: the file is empty"),
             ));
         }
-        if ends_inside_quotes(&text[last_start..]) {
+        if ends_inside_quotes(&text[last_start..], separator) {
             let line = lines.line;
             return fatal(
                 Diagnostic::error(
@@ -282,9 +313,60 @@ fn utf8<'a>(bytes: &'a [u8], name: &str) -> Result<&'a str, Diagnostics> {
     )
 }
 
+/// What may separate cells.
+const SEPARATORS: [u8; 4] = *b",;\t|";
+
+/// What separates cells: of the characters that do, the one that is most often in the first record, outside of quotes.
+fn separator(text: &str, name: &str) -> Result<u8, Diagnostics> {
+    let mut counts = [0usize; SEPARATORS.len()];
+    let mut quoted = false;
+    for byte in text.trim_start_matches(['\r', '\n']).bytes() {
+        match byte {
+            b'"' => quoted = !quoted,
+            b'\r' | b'\n' if !quoted => break,
+            byte if !quoted => {
+                if let Some(i) = SEPARATORS.iter().position(|s| *s == byte) {
+                    counts[i] += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    let most = counts.iter().copied().max().unwrap_or_default();
+    let mut often = (SEPARATORS.iter().zip(counts)).filter(|(_, count)| *count == most);
+    match (often.next(), often.next()) {
+        (Some((first, _)), Some((second, _))) if most > 0 => {
+            let line = 1 + text
+                .bytes()
+                .take_while(|b| matches!(b, b'\r' | b'\n'))
+                .count();
+            let [first, second] = [*first, *second].map(in_words);
+            fatal(
+                Diagnostic::error(
+                    Code::MalformedCsv,
+                    format!("{name}, header (line {line}): its columns may be separated by {first}s or by {second}s"),
+                )
+                .help("put names that contain one of them in quotes `\"…\"`"),
+            )
+        }
+        (Some((first, _)), _) => Ok(*first),
+        (None, _) => Ok(b','),
+    }
+}
+
+/// A character that separates cells, as messages name it.
+pub(super) fn in_words(separator: u8) -> &'static str {
+    match separator {
+        b';' => "semicolon",
+        b'\t' => "tab",
+        b'|' => "bar",
+        _ => "comma",
+    }
+}
+
 /// Whether the text ends inside a quoted cell of its last record, which starts at the start of `text`.
 /// The reader allows that, and so takes the rest of a file for one cell.
-fn ends_inside_quotes(text: &str) -> bool {
+fn ends_inside_quotes(text: &str, separator: u8) -> bool {
     #[derive(PartialEq)]
     enum At {
         Start,
@@ -299,7 +381,8 @@ fn ends_inside_quotes(text: &str) -> bool {
             (At::Quoted, b'"') => At::Quote,
             (At::Quoted, _) => At::Quoted,
             (At::Start | At::Quote, b'"') => At::Quoted,
-            (_, b',' | b'\r' | b'\n') => At::Start,
+            (_, b'\r' | b'\n') => At::Start,
+            (_, byte) if byte == separator => At::Start,
             _ => At::Plain,
         };
     }
@@ -311,7 +394,7 @@ mod tests {
     use super::*;
 
     fn lines(text: &str) -> Vec<usize> {
-        let records = Records::parse(text.as_bytes(), "t.csv").unwrap();
+        let records = Records::parse(text.as_bytes(), "t.csv", b',').unwrap();
         (0..records.len()).map(|r| records.line(r)).collect()
     }
 
@@ -344,7 +427,7 @@ mod tests {
 
     #[test]
     fn records_of_other_widths() {
-        let records = Records::parse(b"a,b\nc,d\ne\nf,g,h\ni,j\n", "t.csv").unwrap();
+        let records = Records::parse(b"a,b\nc,d\ne\nf,g,h\ni,j\n", "t.csv", b',').unwrap();
         let widths: Vec<usize> = (0..5).map(|r| records.width(r)).collect();
         assert_eq!(widths, [2, 2, 1, 3, 2]);
         assert_eq!((records.cell(3, 2), records.cell(4, 0)), ("h", "i"));
@@ -353,7 +436,7 @@ mod tests {
     #[test]
     fn sees_blank_lines_between_records_only() {
         let blank = |text: &str| {
-            Records::parse(text.as_bytes(), "t.csv")
+            Records::parse(text.as_bytes(), "t.csv", b',')
                 .unwrap()
                 .blank_line()
         };
@@ -373,7 +456,8 @@ mod tests {
 
     #[test]
     fn cells_are_trimmed_and_unquoted() {
-        let records = Records::parse(b" a , \"x\",\"b, \"\"c\"\"\"\n,\xc3\xa9", "t.csv").unwrap();
+        let records =
+            Records::parse(b" a , \"x\",\"b, \"\"c\"\"\"\n,\xc3\xa9", "t.csv", b',').unwrap();
         let cells: Vec<&str> = (0..3).map(|c| records.cell(0, c)).collect();
         assert_eq!(cells, ["a", "\"x\"", "b, \"c\""]);
         assert_eq!((records.width(1), records.cell(1, 0)), (2, ""));
@@ -381,14 +465,37 @@ mod tests {
     }
 
     #[test]
+    fn the_header_says_what_separates() {
+        let of = |text: &str| separator(text, "t.csv").map(char::from);
+        for (text, separator) in [
+            ("x", ','),
+            ("x,y\n1;2;3;4", ','),
+            ("\n\"a;b;c\",y\n", ','),
+            ("x;y\n1,5;2,5\n", ';'),
+            ("price, EUR;amount;town\n", ';'),
+            ("x\ty", '\t'),
+            ("x|y", '|'),
+        ] {
+            assert_eq!(of(text).ok(), Some(separator), "{text}");
+        }
+        let said = of("\nprice, EUR;amount\n")
+            .expect_err("two ways")
+            .to_string();
+        assert!(
+            said.contains("(line 2): its columns may be separated by commas or by semicolons"),
+            "{said}"
+        );
+    }
+
+    #[test]
     fn sees_an_open_quote() {
         for open in ["\"a", "a,\"b\n", "\"a\"\"", "a,\"\"\"\n"] {
-            assert!(ends_inside_quotes(open), "{open}");
-            assert!(Records::parse(open.as_bytes(), "t.csv").is_err());
+            assert!(ends_inside_quotes(open, b','), "{open}");
+            assert!(Records::parse(open.as_bytes(), "t.csv", b',').is_err());
         }
         for closed in ["\"a\"", "a\"", "a\"\"\n", "\"\"", "\"a\"\"\",b"] {
-            assert!(!ends_inside_quotes(closed), "{closed}");
-            assert!(Records::parse(closed.as_bytes(), "t.csv").is_ok());
+            assert!(!ends_inside_quotes(closed, b','), "{closed}");
+            assert!(Records::parse(closed.as_bytes(), "t.csv", b',').is_ok());
         }
     }
 }

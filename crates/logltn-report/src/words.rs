@@ -86,12 +86,7 @@ impl Report {
     fn how_well(&self) -> Option<String> {
         let metrics = &self.listed.metrics;
         let told: Vec<String> = (metrics.iter())
-            .map(
-                |(name, value)| match (0.0..=1.0).contains(value) && is_share(name) {
-                    true => format!("{name} is {:.1} %", 100.0 * value),
-                    false => format!("{name} is {}", shown(*value)),
-                },
-            )
+            .map(|(name, value)| in_words(name, *value))
             .collect();
         match told.is_empty() {
             true => {
@@ -114,8 +109,12 @@ impl Report {
         }
         let place = self.violated.iter().find(|one| one.axiom == worst);
         let where_ = place.and_then(fails_at).unwrap_or_default();
+        let which = match self.axioms.len() {
+            1 => "The only rule",
+            _ => "The rule that holds least",
+        };
         Some(format!(
-            "The rule that holds least is {worst}: its truth is {}{where_}.",
+            "{which} is {worst}: its truth, between 0 and 1, is {}{where_}.",
             shown(truth)
         ))
     }
@@ -151,6 +150,27 @@ fn fails_at(violated: &Violated) -> Option<String> {
         worst.binding,
         blamed.unwrap_or_default()
     ))
+}
+
+/// What a metric has measured.
+fn in_words(name: &str, value: f64) -> String {
+    let of = |kind: &str| {
+        let rest = name.strip_prefix(kind)?;
+        rest.strip_prefix('(')?.strip_suffix(')')
+    };
+    if let Some(predicate) = of("accuracy") {
+        return format!(
+            "{predicate} is right in {:.1} % of the rows of {name}",
+            100.0 * value
+        );
+    }
+    if let Some(function) = of("rmse") {
+        return format!("{function} is off by about {} ({name})", shown(value));
+    }
+    match (0.0..=1.0).contains(&value) && is_share(name) {
+        true => format!("{name} is {:.1} %", 100.0 * value),
+        false => format!("{name} is {}", shown(value)),
+    }
 }
 
 /// Metrics that are shares of rows.
@@ -207,8 +227,8 @@ mod tests {
         let words = report.words().join("\n");
         for part in [
             "2 axioms and 7 steps",
-            "accuracy(p) is 96.6 %, rmse(f) is 12345",
-            "holds least is agree: its truth is 0.400, and it fails most at x = 3, where p(3) is 0.0200 true",
+            "p is right in 96.6 % of the rows of accuracy(p), f is off by about 12345 (rmse(f))",
+            "holds least is agree: its truth, between 0 and 1, is 0.400, and it fails most at x = 3, where p(3) is 0.0200 true",
         ] {
             assert!(words.contains(part), "{part} is not in:\n{words}");
         }

@@ -302,7 +302,50 @@ fn the_name_tells_the_format() {
     }
 }
 
+/// A number as spreadsheets write it where the comma is the decimal mark.
+fn with_comma(number: f64, thousands: bool) -> String {
+    let text = format!("{:.2}", number.abs());
+    let (whole, after) = text.split_once('.').expect("two digits behind the point");
+    let mut out = String::new();
+    for (i, digit) in whole.chars().enumerate() {
+        if thousands && i > 0 && (whole.len() - i) % 3 == 0 {
+            out.push('.');
+        }
+        out.push(digit);
+    }
+    let sign = if number < 0.0 { "-" } else { "" };
+    match after {
+        "00" => format!("{sign}{out}"),
+        after => format!("{sign}{out},{after}"),
+    }
+}
+
 proptest! {
+    /// What is read is what was meant, or the file is refused.
+    #[test]
+    fn other_separators_and_decimal_commas(
+        numbers in prop::collection::vec(-9_000_000i64..9_000_000, 2..30), round: bool, thousands: bool, bar in 0usize..3,
+    ) {
+        let separator = [";", "\t", "|"][bar];
+        // Elsewhere points are decimal points, unless there are decimal commas.
+        let thousands = thousands && separator == ";";
+        let number = |n: i64| if round { n as f64 * 10.0 } else { n as f64 / 100.0 };
+        let numbers: Vec<f64> = numbers.into_iter().map(number).collect();
+        let rows = |write: &dyn Fn(f64) -> String, between: &str| -> String {
+            let rows = numbers.iter().enumerate().map(|(i, n)| format!("{}{between}{i}\n", write(*n)));
+            format!("x{between}n\n{}", rows.collect::<String>())
+        };
+        let plain = rows(&|n| n.to_string(), ",");
+        let meant = parse_fields(plain.as_bytes(), "a.csv").unwrap()[0].array.to_f64();
+        let points = rows(&|n| n.to_string(), separator);
+        prop_assert_eq!(parse_fields(points.as_bytes(), "a.csv").unwrap()[0].array.to_f64(), meant.clone());
+        let commas = rows(&|n| with_comma(n, thousands), separator);
+        match parse_fields(commas.as_bytes(), "a.csv") {
+            Ok(fields) => prop_assert_eq!(fields[0].array.to_f64(), meant),
+            Err(refused) => prop_assert!(thousands, "{commas}{refused}"),
+        }
+    }
+
     #[test]
     fn npy_gives_back_what_was_written(
         rows in 1usize..5, columns in 1usize..5, fortran: bool, seed in prop::collection::vec(-1e300f64..1e300, 16),

@@ -36,10 +36,10 @@ fn csv_files() {
      |
      = help: a cell that contains a comma must be in quotes `"…"`
     "#);
-    insta::assert_snapshot!(say(b"x;y\n1;2\n3,5;4\n"), @r#"
-    error: points.csv, row 1 (line 3): expected 1 cell as in the header, found 2
+    insta::assert_snapshot!(say(b"x;y\n1;2\n3,5\n"), @r#"
+    error: points.csv, row 1 (line 3): expected 2 cells as in the header, found 1
      |
-     = help: separate cells with commas
+     = help: separate cells with semicolons, as in the header
     "#);
     insta::assert_snapshot!(say(b"x,y\n1,\"2\n3,4\n5\",6\n"), @r#"
     error: points.csv, row 0 (line 2): expected 2 cells as in the header, found 3
@@ -588,7 +588,7 @@ fn names() {
     insta::assert_snapshot!(fields(b"", "features.mat"), @r#"
     error: features.mat: unknown file extension
      |
-     = note: the formats are `.csv`, `.npy`, `.npz`, `.safetensors`, `.idx`, and `.idx.gz`, `.gz`, `-ubyte` or `-ubyte.gz` for IDX
+     = note: the formats are `.csv` (or `.tsv`), `.npy`, `.npz`, `.safetensors`, `.idx`, and `.idx.gz`, `.gz`, `-ubyte` or `-ubyte.gz` for IDX
     "#);
     insta::assert_snapshot!(fields(b"", "boxes.csv.gz"), @r#"
     error: boxes.csv.gz: only IDX files may be gzipped

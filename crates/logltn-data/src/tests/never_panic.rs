@@ -61,6 +61,7 @@ fn read_all_ways(bytes: &[u8]) {
 fn valid_files() -> Vec<Vec<u8>> {
     vec![
         b"x,y\n1,2\n\"3\",4.5\n".to_vec(),
+        b"x;y\n1;2,5\n\"3\";-4,5e3\n".to_vec(),
         b"cat\ndog\n".to_vec(),
         npy("<f4", true, &[2, 2], &f32s(&[1.0, 2.0, 3.0, 4.0])),
         npy("<u8", false, &[1, 2], &[7; 16]),
@@ -86,13 +87,13 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_text(text in "[-0-9a-z,\"\r\n .é]{0,100}") {
+    fn arbitrary_text(text in "[-0-9a-z,;|\t\"\r\n .é]{0,100}") {
         read_all_ways(text.as_bytes());
     }
 
     #[test]
     fn damaged_files(
-        which in 0usize..8,
+        which in 0usize..9,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
         cut in prop::option::of(any::<prop::sample::Index>()),
         tail in prop::collection::vec(any::<u8>(), 0..3),
@@ -123,6 +124,7 @@ proptest! {
 #[test]
 fn valid_files_are_valid() {
     let names = [
+        "a.csv",
         "a.csv",
         "",
         "a.npy",

@@ -28,7 +28,7 @@ function confusionTable(network) {
       title: `label ${label}, said ${network.classes[j]}: ${count}`,
     }, count ? counted(count) : ""))));
   const accuracy = right === null ? "" : `: ${counted(right)} of ${counted(total)} are right (${(100 * right / total).toFixed(1)} %)`;
-  const said = `Rows: ${network.labels}; columns: the classes that ${network.predicate} gives${accuracy}`;
+  const said = `A row for each label (${network.labels}), a column for each class that ${network.predicate} gives${accuracy}`;
   return element("div", {}, element("p", { class: "note" }, said), element("div", { class: "scroll fit", tabindex: 0, role: "region", "aria-label": "Confusion matrix" },
     element("table", { class: "confusion", "aria-label": said },
       element("thead", {}, element("tr", {}, element("td", {}), network.classes.map((name) => element("th", { scope: "col" }, name)))),
@@ -133,7 +133,7 @@ function scatter(network) {
 /** The panel. Gives what brings it up to date: when asked, since it takes the server some time. */
 export function networkPanel(id, details, panel) {
   const place = element("div", {});
-  const pictures = details.pictures.map((picture) => element("figure", {},
+  const pictures = details.pictures.map((picture) => element("figure", { "data-picture": picture.title },
     element("figcaption", {}, picture.title), element("img", { class: "picture", src: picture.source, alt: picture.title })));
   const load = async () => {
     place.replaceChildren(element("p", { class: "note", role: "status" }, "Asking …"));
@@ -143,6 +143,10 @@ export function networkPanel(id, details, panel) {
         element("h3", {}, network.sort ? `${network.predicate}(${network.sort})` : network.predicate),
         tableOf(network), judgedPlots(network),
         network.points ? scatter(network) : null));
+      // The points say more when they can be pointed at.
+      const pointed = networks.filter((network) => network.points).map((network) => network.predicate);
+      for (const picture of pictures) picture.hidden = pointed.includes(picture.dataset.picture);
+      if (title) title.hidden = pictures.every((picture) => picture.hidden);
       place.replaceChildren(...(parts.length ? parts : [element("p", { class: "note" }, "No predicate gives one of several classes to individuals, and no metric has rows to compare with.")]));
     } catch (error) {
       place.replaceChildren(mistakes(error.errors ?? error.message));

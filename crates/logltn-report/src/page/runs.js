@@ -137,7 +137,11 @@ function makeRow(run, all) {
     if (column.parts) cell.append(element("span", {}), " ", element("span", { class: "beside" }));
     return cell;
   });
-  const node = element("tr", { "data-run": run.id }, element("td", { class: "choice" }, choose, pin), cells);
+  // The whole row opens the run, but for what does something else; the button in it is for the keyboard.
+  const press = (event) => {
+    if (!event.target.closest(".choice, button") && !String(getSelection())) changed.focus(run.id);
+  };
+  const node = element("tr", { "data-run": run.id, onclick: press }, element("td", { class: "choice" }, choose, pin), cells);
   return { node, choose, pin, swatch, meter, share, cells };
 }
 
@@ -182,15 +186,18 @@ function grouped(list) {
 
 /** The line of a group: means, and how far from these runs usually are. */
 function groupRow(runs, all) {
-  const cells = all.map((column) => {
-    if (column.key === "name") return element("td", {}, `${runs.length} seeds of ${nameOf(runs[0])}`);
+  // The name has the room of the columns beside it, which say nothing of a group.
+  const wide = all.findIndex((column, i) => i > 0 && column.number);
+  const cells = all.map((column, i) => {
+    if (i === 0) return element("td", { colspan: wide < 0 ? all.length : wide }, `${runs.length} seeds of ${nameOf(runs[0])}`);
+    if (i < wide || wide < 0) return null;
     const values = runs.map((run) => column.value(run)).filter((value) => typeof value === "number" && Number.isFinite(value));
     if (!column.number || ["seed", "left"].includes(column.key) || values.length < 2) return element("td", {});
     const mean = values.reduce((a, b) => a + b, 0) / values.length;
     const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1));
     return element("td", { class: "number" }, `${shown(mean)} ± ${shown(deviation)}`);
   });
-  return element("tr", { class: "group" }, element("td", {}), cells);
+  return element("tr", { class: "group" }, element("td", {}), cells.filter(Boolean));
 }
 
 /** Brings the table up to date. What has not changed stays as it is, and with it the focus. */

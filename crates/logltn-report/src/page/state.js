@@ -16,6 +16,7 @@ function addressed() {
   const out = {};
   if (said.has("runs")) out.chosen = said.getAll("runs");
   for (const key of ["focus", "tab", "axiom", "filter"]) if (said.has(key)) out[key] = said.get(key);
+  if (said.has("runs")) out.seeds = said.has("seeds");
   const zoom = (said.get("steps") ?? "").split("-").map(Number);
   if (zoom.length === 2 && zoom.every(Number.isFinite) && zoom[1] > zoom[0]) out.zoom = { from: zoom[0], to: zoom[1] };
   return out;
@@ -38,7 +39,7 @@ export const state = {
   /** Null until the source is known. */
   tab: before.tab ?? null,
   theme: before.theme ?? null,
-  options: { smoothing: 0, logAxis: false, logTruth: false, seeds: false, ...before.options },
+  options: { smoothing: 0, logAxis: false, logTruth: false, seeds: false, ...before.options, ...(before.seeds === undefined ? {} : { seeds: before.seeds }) },
   /** The steps that are looked at: null for all. */
   zoom: before.zoom,
   /** Charts that stand first, columns of the table that are hidden. */
@@ -53,6 +54,7 @@ function address_() {
   const said = new URLSearchParams();
   for (const id of state.chosen) if (state.runs.has(id)) said.append("runs", id);
   for (const key of ["focus", "tab", "axiom", "filter"]) if (state[key]) said.set(key, state[key]);
+  if (state.options.seeds) said.set("seeds", "mean");
   if (state.zoom) said.set("steps", `${Math.floor(state.zoom.from)}-${Math.ceil(state.zoom.to)}`);
   try {
     history.replaceState(null, "", `#${said}`);

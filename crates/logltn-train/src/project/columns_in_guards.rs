@@ -5,7 +5,7 @@ use std::path::Path;
 use logltn::theory::{ArgumentSort, Function};
 use logltn::{Code, Data, Diagnostic, Diagnostics, FunctionData, Theory};
 use logltn_data::problems::{Problems, counted, shown};
-use logltn_data::{CsvFile, is_missing, read_fields};
+use logltn_data::{CsvFile, is_missing, is_table, read_fields};
 
 use super::Project;
 use super::report::Report;
@@ -34,7 +34,7 @@ fn column(manifest: &Manifest, sort: &str, field: &str) -> Result<Vec<f64>, Diag
         return Err(Diagnostic::error(Code::NoFeatures, what).into());
     };
     let path = manifest.resolve(&from.file);
-    match path.display().to_string().to_lowercase().ends_with(".csv") {
+    match is_table(&path) {
         true => column_of_csv(&path, field),
         false => field_of(&path, field),
     }

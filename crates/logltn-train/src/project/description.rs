@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use logltn::theory::SortId;
 use logltn::{Code, Diagnostic, Diagnostics};
-use logltn_data::{CsvFile, first_line};
+use logltn_data::{CsvFile, first_line, is_table};
 use logltn_learn::same_model;
 
 use super::Project;
@@ -125,7 +125,7 @@ pub(super) fn columns(path: &Path, chosen: &Chosen) -> io::Result<Option<Vec<Str
         return Ok(chosen.columns.clone());
     }
     let name = path.display().to_string();
-    if !name.to_lowercase().ends_with(".csv") {
+    if !is_table(path) {
         return Ok(None);
     }
     let line = first_line(path, LONGEST)?;

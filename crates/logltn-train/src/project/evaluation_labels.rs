@@ -1,7 +1,7 @@
 //! The true classes of individuals, for evaluation only.
 
 use logltn::{Code, Diagnostic, Diagnostics};
-use logltn_data::{CsvFile, Values, read_fields};
+use logltn_data::{CsvFile, Values, is_table, read_fields};
 
 use crate::manifest::{Labels, Manifest};
 
@@ -14,7 +14,7 @@ pub(super) fn read(
 ) -> Result<Vec<String>, Diagnostics> {
     let path = manifest.resolve(&labels.file);
     let name = path.display().to_string();
-    let found = if name.to_lowercase().ends_with(".csv") {
+    let found = if is_table(&path) {
         let file = CsvFile::read(&path)?;
         let column = match (&labels.column, file.columns()) {
             (Some(column), _) => file

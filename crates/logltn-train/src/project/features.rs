@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use logltn::{Code, Diagnostic, Diagnostics};
-use logltn_data::{Array, CsvFile, Field, Preparation, Values, read_fields};
+use logltn_data::{Array, CsvFile, Field, Preparation, Values, is_table, read_fields};
 use logltn_learn::{Points, Spanned};
 
 use super::magnitudes::{first_too_large, unscaled};
@@ -143,7 +143,7 @@ impl Chosen {
 
     fn csv(&self, path: &Path) -> Result<CsvFile, Diagnostics> {
         let name = path.display().to_string();
-        if name.to_lowercase().ends_with(".csv") {
+        if is_table(path) {
             return CsvFile::read(path);
         }
         let key = match (&self.columns, &self.names) {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use logltn::{Code, Diagnostic, Diagnostics};
-use logltn_data::{Field as Read, Values};
+use logltn_data::{Field as Read, Values, is_table};
 use logltn_learn::Field;
 
 use super::Project;
@@ -72,8 +72,7 @@ pub(super) fn like(
     chosen: &Chosen,
     exact: bool,
 ) -> Result<Vec<Field>, Diagnostics> {
-    let is_csv = |path: &Path| path.display().to_string().to_lowercase().ends_with(".csv");
-    let known: Result<Vec<Read>, Diagnostics> = match is_csv(own) {
+    let known: Result<Vec<Read>, Diagnostics> = match is_table(own) {
         // Such a file holds no bytes, and takes long to read.
         true => Ok(Vec::new()),
         false => chosen.read(own),

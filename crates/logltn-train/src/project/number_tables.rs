@@ -7,7 +7,7 @@ use std::sync::Arc;
 use logltn::theory::{ArgumentSort, Predicate, SortId};
 use logltn::{Code, Data, Diagnostic, Diagnostics, Output, OutputKind, Theory};
 use logltn_data::problems::{Problems, counted, shown};
-use logltn_data::{CsvFile, read_bytes, read_fields};
+use logltn_data::{CsvFile, is_table, read_bytes, read_fields};
 
 use super::report::Report;
 use crate::manifest::{Grounding, Output as ManifestOutput, Spanned};
@@ -41,7 +41,7 @@ pub(super) struct Numbers {
 impl Numbers {
     pub fn read(path: &Path) -> Result<Numbers, Diagnostics> {
         let name = path.display().to_string();
-        if name.to_lowercase().ends_with(".csv") {
+        if is_table(path) {
             let (csv, array) = CsvFile::parse_matrix(&read_bytes(path)?, &name)?;
             let values = array.to_f64();
             return Ok(Numbers {

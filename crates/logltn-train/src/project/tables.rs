@@ -153,12 +153,6 @@ impl Wanted<'_> {
 
 /// The likely cause of missing columns, if there is one.
 fn likely_cause(missing: &[&str], extra: &[&str], all: bool) -> Option<String> {
-    if let [header] = extra
-        && header.contains([';', '\t', '|'])
-        && missing.len() > 1
-    {
-        return Some("separate cells with commas".to_string());
-    }
     if let ([wanted], [found]) = (missing, extra) {
         return Some(format!("rename {} to `{wanted}`", quoted([*found])));
     }

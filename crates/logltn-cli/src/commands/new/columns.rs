@@ -175,6 +175,16 @@ pub fn feature(file: &CsvFile, column: usize) -> Use {
         return left_out(format!("it is {} in every row", shown(different[0])));
     }
     let kind = ColumnKind::of(file, column);
+    let with_comma =
+        |cell: &&str| cell.contains(',') && cell.replace(',', "").parse::<f64>().is_ok();
+    if let (ColumnKind::Category, Some(example)) = (kind, different.iter().find(|c| with_comma(c)))
+        && (different.iter()).all(|cell| with_comma(cell) || cell.parse::<f64>().is_ok())
+    {
+        let example = shown(example);
+        return left_out(format!(
+            "its numbers have commas ({example}), which may be decimal or stand between thousands; write them as `1234.5`"
+        ));
+    }
     match kind {
         ColumnKind::Number if is_index(file, column) => {
             left_out("it counts the rows; `--names` makes it their names".to_string())

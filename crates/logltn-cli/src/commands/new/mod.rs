@@ -234,6 +234,9 @@ fn said(plan: &Plan<'_>, manifest: &Path, folder: &Path, left_out: &[String]) ->
     let file = plan.file;
     let (symbol, target) = (plan.symbol(), plan.target);
     let mut text = format!("{}: theory, manifest and data\n", folder.display());
+    if let Some(written) = file.written() {
+        let _ = writeln!(text, "the file is read with {written}");
+    }
     let unlabelled = (0..file.rows())
         .filter(|row| is_missing(file.cell(*row, target)))
         .count();
