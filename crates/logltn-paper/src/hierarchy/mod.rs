@@ -290,8 +290,8 @@ learning_rate = {{ linear = [0.001, 0] }}
         model.restore(&state)
     }
 
-    /// The worlds of some things that keep the hierarchy.
-    fn worlds(&self) -> Result<Engine<f64>, Diagnostics> {
+    /// The worlds of some things that keep the hierarchy; without time for a circuit, the most probable ones alone.
+    fn worlds(&self, with_circuit: bool) -> Result<Engine<f64>, Diagnostics> {
         let text = format!("{THEORY}\n{HIERARCHY}");
         let theory = Theory::parse(Source::new("hierarchy.ltn", text))?;
         let mut data = Data::new(&theory);
@@ -306,7 +306,7 @@ learning_rate = {{ linear = [0.001, 0] }}
         data.set_rows("has", nothing())?;
         data.set_rows("has_not", nothing())?;
         data.set_laws(["hierarchy"]);
-        if !self.is_tree() {
+        if !with_circuit {
             data.set_compile_time(Duration::ZERO);
         }
         Ok(Engine::new(Plan::for_worlds(
@@ -329,7 +329,7 @@ learning_rate = {{ linear = [0.001, 0] }}
         let test = &self.data.test.labels;
         let things: Vec<u32> = (first..first + test.len()).map(|x| x as u32).collect();
         let logits = trainer.model_mut().predict(predicate, &things, 1)?;
-        let mut engine = self.worlds()?;
+        let mut engine = self.worlds(configuration == LAW || self.is_tree())?;
         let (mut said, mut worlds): (Vec<Vec<f64>>, Vec<Vec<u32>>) = Default::default();
         for some in logits.chunks(ASKED * labels) {
             let own = AskedRows {
@@ -535,24 +535,54 @@ impl Experiment for Hierarchy {
 mod tests {
     use super::*;
 
-    #[test]
-    fn under_the_law_labels_start_as_common_as_they_are() {
-        let data = Labelled::made_up();
-        let task = Hierarchy {
+    fn task(data: Labelled) -> Hierarchy {
+        Hierarchy {
             set: LabelledSet::USUAL,
             place: None,
-            data: data.clone(),
+            data,
             epochs: 1,
             settings: BTreeMap::new(),
             work: PathBuf::new(),
+        }
+    }
+
+    #[test]
+    fn minimum_cuts_find_the_worlds_of_circuits() {
+        let mut data = Labelled::made_up();
+        data.isa.extend([(59, 1), (40, 2), (17, 2)]);
+        let task = task(data);
+        assert!(!task.is_tree() && task.only_if_asked(LAW) && !task.only_if_asked(PLAIN));
+        let labels = task.data.labels;
+        let logits: Vec<f32> = (0..ASKED * labels)
+            .map(|i| 3.0 * (i as f32 * 1.7).sin())
+            .collect();
+        let asked = AskedRows {
+            logits: &logits,
+            labels,
         };
+        let [by_circuit, by_cut] = [true, false].map(|with_circuit| {
+            let mut engine = task.worlds(with_circuit).unwrap();
+            asked.ask(&mut engine);
+            let world = engine.world().unwrap();
+            assert_eq!(world.log_probability.is_nan(), !with_circuit);
+            assert_eq!(engine.export().is_ok(), with_circuit);
+            asked.answers(&engine, &world.states[0])
+        });
+        assert_eq!(by_circuit, by_cut);
+        assert!(by_cut.iter().flatten().any(|state| *state == 1));
+    }
+
+    #[test]
+    fn under_the_law_labels_start_as_common_as_they_are() {
+        let task = task(Labelled::made_up());
+        let data = &task.data;
         assert!(task.is_tree());
         let logits = task.first_biases(LAW);
         let asked = AskedRows {
             logits: &logits,
             labels: data.labels,
         };
-        let mut engine = task.worlds().unwrap();
+        let mut engine = task.worlds(true).unwrap();
         asked.ask(&mut engine);
         let marginals = engine.marginals().unwrap();
         let said = &asked.answers(&engine, &marginals[0])[0];
