@@ -133,8 +133,10 @@ class Backend:
 
             # The CPU engine knows certain degrees, and the most probable world where there is no circuit.
             plan = plans.of_worlds(native, formula, laws, values, coming)
-            logits = plan is not None and all(r["output"] in ("softmax", "sigmoid") for r in plan.header["requests"])
-            _keep(self._worlds, key, DeviceWorlds(plan, device, torch.float64) if logits else None, MOST_PLANS)
+            engine = None
+            if plan is not None and all(r["output"] in ("softmax", "sigmoid") for r in plan.header["requests"]):
+                engine = DeviceWorlds(plan, device, torch.float64)
+            _keep(self._worlds, key, engine, MOST_PLANS)
         self._worlds.move_to_end(key)
         return self._worlds[key]
 
