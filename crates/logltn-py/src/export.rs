@@ -54,9 +54,17 @@ pub fn export_plan<'py>(
             Precision::Single(s) => with_rows(s, &setting, by_rows),
             Precision::Double(s) => with_rows(s, &setting, by_rows),
         })?;
-        let (header, arrays) = written(py, &exported);
-        Ok((header, arrays, standing(py, places)))
+        Ok(exported_plan(py, &exported, places))
     })
+}
+
+pub fn exported_plan<'py>(
+    py: Python<'py>,
+    exported: &Exported,
+    places: Vec<Places>,
+) -> ExportedPlan<'py> {
+    let (header, arrays) = written(py, exported);
+    (header, arrays, standing(py, places))
 }
 
 fn with_rows<T: Real>(

@@ -47,7 +47,7 @@ mod _native {
     #[pymodule_export]
     use super::theory::Theory;
     #[pymodule_export]
-    use super::worlds::{log_probability, worlds};
+    use super::worlds::{export_worlds, log_probability, worlds};
 
     use super::*;
 

@@ -11,12 +11,16 @@ use logltn_learn::plan_of_laws;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::array::View;
 use crate::ask::{About, about};
 use crate::call::{Gradient, State, Target, Value, Work};
 use crate::coming::{Coming, Setting, setting};
 use crate::ctrl_c::CtrlC;
 use crate::error::guarded;
-use crate::knowledge_base::{GivenValue, KnowledgeBase, LawEngine, Precision, given_values};
+use crate::export::{ExportedPlan, exported_plan};
+use crate::knowledge_base::{
+    GivenValue, KnowledgeBase, LawEngine, Precision, given_values, target,
+};
 
 /// What is asked.
 #[derive(FromPyObject)]
@@ -139,28 +143,7 @@ pub fn log_probability(
         let ctrl_c = Arc::clone(&knowledge.process(py)?.ctrl_c);
         let truth = knowledge.with(py, move |precision| {
             let about = asked_about(knowledge, precision, &setting, &at_rows(&given))?;
-            let mut data = about.data.clone();
-            if let Some(laws) = &laws {
-                logltn_learn::check_laws(&data, laws)?;
-                data.set_laws(laws);
-            }
-            let query = data.theory().parse_query(Source::new("formula", formula))?;
-            if query.is_open {
-                let what = "a formula with `find` has answers, not a probability";
-                let error = Diagnostic::error(Code::ValueOutOfRange, what);
-                return Err(error
-                    .help("ask `kb.query`, or bind with `forall` or `exists`")
-                    .into());
-            }
-            let options = PlanOptions {
-                sharded: false,
-                joint: true,
-                ..knowledge.recipe.options
-            };
-            let semantics = Semantics::named("probability").unwrap_or_default();
-            let outputs = &knowledge.recipe.outputs;
-            let plan = ctrl_c
-                .interruptible(|| Plan::for_query(&data, outputs, &semantics, &query, &options))?;
+            let plan = plan_of_event(knowledge, &about, laws.as_deref(), formula, &ctrl_c)?;
             let mut by_axiom: Vec<f64> = (plan.axioms().iter())
                 .map(|axiom| if axiom.hard { 0.0 } else { 1.0 })
                 .collect();
@@ -181,6 +164,85 @@ pub fn log_probability(
             Ok(evaluation.axioms[at].truth)
         })?;
         Ok(truth)
+    })
+}
+
+/// What has a formula as one event, and the laws.
+fn plan_of_event(
+    knowledge: &KnowledgeBase,
+    about: &About,
+    laws: Option<&[String]>,
+    formula: &str,
+    ctrl_c: &CtrlC,
+) -> Result<Plan, Diagnostics> {
+    let mut data = about.data.clone();
+    if let Some(laws) = laws {
+        logltn_learn::check_laws(&data, laws)?;
+        data.set_laws(laws);
+    }
+    let query = data.theory().parse_query(Source::new("formula", formula))?;
+    if query.is_open {
+        let what = "a formula with `find` has answers, not a probability";
+        let error = Diagnostic::error(Code::ValueOutOfRange, what);
+        return Err(error
+            .help("ask `kb.query`, or bind with `forall` or `exists`")
+            .into());
+    }
+    let options = PlanOptions {
+        sharded: false,
+        joint: true,
+        ..knowledge.recipe.options
+    };
+    let semantics = Semantics::named("probability").unwrap_or_default();
+    let outputs = &knowledge.recipe.outputs;
+    ctrl_c.interruptible(|| Plan::for_query(&data, outputs, &semantics, &query, &options))
+}
+
+/// What answers questions about worlds elsewhere: the plan of the laws, or of a formula as one event given them, for values whose
+/// predicates, kinds and shapes are these. `None` without laws, and of laws that have no circuit but only a most probable world.
+#[pyfunction]
+pub fn export_worlds<'py>(
+    py: Python<'py>,
+    knowledge: &KnowledgeBase,
+    formula: Option<&str>,
+    laws: Option<Vec<String>>,
+    values: Vec<(usize, u8, Vec<usize>)>,
+    coming: Option<Bound<'py, Coming>>,
+) -> PyResult<Option<ExportedPlan<'py>>> {
+    guarded(py, || {
+        let setting = setting(py, knowledge.plan.data(), coming.as_ref())?;
+        let ctrl_c = Arc::clone(&knowledge.process(py)?.ctrl_c);
+        let exported = knowledge.with(py, move |precision| {
+            let value = |(which, kind, shape): &(usize, u8, Vec<usize>)| Value {
+                target: target(*which, *kind),
+                values: View::elsewhere(shape.clone()),
+                gradient: None,
+            };
+            let given: Vec<Value> = values.iter().map(value).collect();
+            let about = asked_about(knowledge, precision, &setting, &at_rows(&given))?;
+            let plan = match formula {
+                Some(formula) => {
+                    plan_of_event(knowledge, &about, laws.as_deref(), formula, &ctrl_c)?
+                }
+                None => {
+                    let laws = laws.as_deref().unwrap_or(knowledge.data.laws());
+                    if laws.is_empty() {
+                        return Ok(None);
+                    }
+                    let outputs = &knowledge.recipe.outputs;
+                    ctrl_c.interruptible(|| plan_of_laws(&about.data, outputs, laws))?
+                }
+            };
+            let state = state_of(plan, &about, &ctrl_c)?;
+            state.check(&given)?;
+            match state.engine().export() {
+                Ok(exported) => Ok(Some((exported, state.places()))),
+                // The plan is there: what is too hard is the sum.
+                Err(errors) if errors.iter().all(|e| e.code() == Code::TooHard) => Ok(None),
+                Err(errors) => Err(errors),
+            }
+        })?;
+        Ok(exported.map(|(exported, places)| exported_plan(py, &exported, places)))
     })
 }
 

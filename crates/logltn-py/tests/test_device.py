@@ -17,6 +17,7 @@ import logltn.torch  # noqa: E402
 import device_rows  # noqa: E402
 from conformance_cases import same_gradients  # noqa: E402
 from device_cases import NAMES, check_conformance, check_random, loss_and_gradients, on_device  # noqa: E402
+from device_worlds import check_batches, check_worlds  # noqa: E402
 
 CPU = torch.device("cpu")
 OPERATIONS = {"kernels": False}
@@ -41,6 +42,11 @@ def test_random_theories():
 
 def test_random_theories_in_single_precision():
     assert sum(check_random(seed, CPU, OPERATIONS, "float32") for seed in range(1000, 1020)) > 14
+
+
+def test_worlds():
+    assert sum(check_worlds(seed, CPU) for seed in range(40)) > 60
+    assert check_batches(CPU) == 5
 
 
 def test_kernels_in_the_interpreter():

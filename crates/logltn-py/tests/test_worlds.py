@@ -366,6 +366,20 @@ def test_the_program_is_right(seed: int, tmp_path: Path) -> None:
         assert said["entailed"] == case.entails(formula), case.text(formula)
     blamed_are_right(case, worlds, json.loads(run(tmp_path, "explain", "case.toml", "--top", "0", "--json").stdout))
 
+    chosen = [m for name, *_ in case.axioms for m in case.members(name) if case.random.random() < 0.5]
+    whole = {name for name, *_ in case.axioms if all(m in chosen for m in case.members(name))}  # families by their own name
+    given = ",".join(dict.fromkeys(m[0].split("[")[0] if m[0].split("[")[0] in whole else m[0] for m in chosen)) or "none"
+    kept = [(w, p) for w in case.all_worlds() if (p := case.probability(w)) > 0 and all(case.holds(f, w, env) for _, f, env in chosen)]
+    for name, p in (expected_marginals(case, kept) if kept else marginals).items():
+        if p.size:
+            classes = ["--classes"] if len(case.sorts["B"]) > 1 and case.predicates[name][0] in ("softmax", "per_class") else []
+            said = run(tmp_path, "predict", "case.toml", name, "--json", "--given", given, *classes)
+            if not kept:
+                assert said.returncode == 2 and "contradict" in said.stdout + said.stderr
+                continue
+            found = [list(row["classes"].values()) if "classes" in row else row["truth"] for row in json.loads(said.stdout)["rows"]]
+            np.testing.assert_allclose(np.array(found).reshape(-1), p.reshape(-1), rtol=1e-9, atol=1e-12, err_msg=given)
+
 
 def blamed_are_right(case: Case, worlds: Any, said: Any) -> None:
     """Of every binding: Pr(literal | event) - Pr(literal), and the literal's own probability."""

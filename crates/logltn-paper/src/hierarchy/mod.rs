@@ -9,11 +9,12 @@ mod labelled;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use logltn::{
     Code, ColumnData, Data, Diagnostic, Diagnostics, Engine, Output, Plan, Source, Theory,
 };
-use logltn_learn::By;
+use logltn_learn::{By, State};
 use logltn_train::train::Trainer;
 
 use super::jobs::{Finding, Found, Progress};
@@ -104,6 +105,7 @@ impl Hierarchy {
             ("version", env!("CARGO_PKG_VERSION").to_string()),
             ("data", kind.name().to_string()),
             ("set", set.name.to_string()),
+            ("start", "how common each label is".to_string()),
             ("epochs", epochs.to_string()),
         ];
         Ok(Hierarchy {
@@ -235,8 +237,61 @@ learning_rate = {{ linear = [0.001, 0] }}
         self.epochs * self.data.train.labels.len().div_ceil(BATCH) as u64
     }
 
-    /// The worlds of some things that keep the hierarchy.
-    fn worlds(&self) -> Result<Engine<f64>, Diagnostics> {
+    /// Whether each label has one other above it at most. The law of another hierarchy has a circuit that is too large to learn
+    /// with, if it has one, but its most probable world is a minimum cut.
+    fn is_tree(&self) -> bool {
+        let mut children: Vec<u32> = self.data.isa.iter().map(|(c, _)| *c).collect();
+        children.sort_unstable();
+        children.windows(2).all(|pair| pair[0] != pair[1])
+    }
+
+    /// Where the biases of the last layer start: at the log odds of each label among all things. All that the law learns of a label
+    /// it learns from things that have those above, so there it is the log odds among these, without what the labels below add.
+    /// Otherwise rare labels spend most of a training on becoming rare.
+    fn first_biases(&self, configuration: Configuration) -> Vec<f32> {
+        let Labelled {
+            train, labels, isa, ..
+        } = &self.data;
+        let is_law = configuration == LAW;
+        let mut above = vec![Vec::new(); *labels];
+        for (child, parent) in isa.iter().filter(|_| is_law) {
+            above[*child as usize].push(*parent);
+        }
+        let (mut has, mut may) = (vec![0.5; *labels], vec![1.0; *labels]);
+        for own in &train.labels {
+            own.iter().for_each(|l| has[*l as usize] += 1.0);
+            let has = |l: &u32| own.binary_search(l).is_ok();
+            for (may, above) in may.iter_mut().zip(&above) {
+                *may += f64::from(u8::from(above.iter().all(has)));
+            }
+        }
+        let odds: Vec<f64> = (has.iter().zip(&may))
+            .map(|(has, may)| (has / (may - has)).ln())
+            .collect();
+        let mut biases = odds.clone();
+        for (above, odds) in above.iter().zip(&odds) {
+            let added = odds.max(0.0) + (-odds.abs()).exp().ln_1p();
+            let share = added / above.len().max(1) as f64;
+            above.iter().for_each(|l| biases[*l as usize] -= share);
+        }
+        biases.into_iter().map(|x| x as f32).collect()
+    }
+
+    fn start(&self, job: &Job, trainer: &mut Trainer) -> Result<(), Diagnostics> {
+        let mut state = State::default();
+        let model = trainer.model_mut();
+        model.store(&mut state);
+        let mut last_first = state.tensors.iter_mut().rev();
+        let biases = last_first.find(|(_, shape, _)| *shape == [self.data.labels]);
+        let (_, _, biases) = biases.ok_or_else(|| {
+            Diagnostic::error(Code::Internal, "the network has no number for each label")
+        })?;
+        *biases = self.first_biases(job.configuration);
+        model.restore(&state)
+    }
+
+    /// The worlds of some things that keep the hierarchy; without time for a circuit, the most probable ones alone.
+    fn worlds(&self, with_circuit: bool) -> Result<Engine<f64>, Diagnostics> {
         let text = format!("{THEORY}\n{HIERARCHY}");
         let theory = Theory::parse(Source::new("hierarchy.ltn", text))?;
         let mut data = Data::new(&theory);
@@ -251,6 +306,9 @@ learning_rate = {{ linear = [0.001, 0] }}
         data.set_rows("has", nothing())?;
         data.set_rows("has_not", nothing())?;
         data.set_laws(["hierarchy"]);
+        if !with_circuit {
+            data.set_compile_time(Duration::ZERO);
+        }
         Ok(Engine::new(Plan::for_worlds(
             &data,
             &[Output::sigmoid().per_class()],
@@ -271,7 +329,7 @@ learning_rate = {{ linear = [0.001, 0] }}
         let test = &self.data.test.labels;
         let things: Vec<u32> = (first..first + test.len()).map(|x| x as u32).collect();
         let logits = trainer.model_mut().predict(predicate, &things, 1)?;
-        let mut engine = self.worlds()?;
+        let mut engine = self.worlds(configuration == LAW || self.is_tree())?;
         let (mut said, mut worlds): (Vec<Vec<f64>>, Vec<Vec<u32>>) = Default::default();
         for some in logits.chunks(ASKED * labels) {
             let own = AskedRows {
@@ -397,11 +455,13 @@ impl Experiment for Hierarchy {
             test,
             ..
         } = &self.data;
+        let no_tree = "; no tree, so learning under the law is too hard, and worlds that keep it are minimum cuts";
         let sizes = format!(
-            "{labels} labels, {} links, {} things to learn from and {} to test",
+            "{labels} labels, {} links, {} things to learn from and {} to test{}",
             isa.len(),
             train.labels.len(),
-            test.labels.len()
+            test.labels.len(),
+            if self.is_tree() { "" } else { no_tree }
         );
         match &self.place {
             Some(place) => format!("real: {} in {}: {sizes}", self.set.name, place.display()),
@@ -416,8 +476,8 @@ impl Experiment for Hierarchy {
         ALL.to_vec()
     }
 
-    fn only_if_asked(&self, _: Configuration) -> bool {
-        false
+    fn only_if_asked(&self, configuration: Configuration) -> bool {
+        configuration == LAW && !self.is_tree()
     }
 
     fn samples(&self) -> Vec<Option<usize>> {
@@ -457,6 +517,7 @@ impl Experiment for Hierarchy {
         let mut project = load(&self.work.join(file))?;
         job.configuration.configure(&mut project, By::Step, 1.0);
         let mut trainer = trainer(project, job)?;
+        self.start(job, &mut trainer)?;
         train(
             &mut trainer,
             self.run_steps(),
@@ -473,6 +534,73 @@ impl Experiment for Hierarchy {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn task(data: Labelled) -> Hierarchy {
+        Hierarchy {
+            set: LabelledSet::USUAL,
+            place: None,
+            data,
+            epochs: 1,
+            settings: BTreeMap::new(),
+            work: PathBuf::new(),
+        }
+    }
+
+    #[test]
+    fn minimum_cuts_find_the_worlds_of_circuits() {
+        let mut data = Labelled::made_up();
+        data.isa.extend([(59, 1), (40, 2), (17, 2)]);
+        let task = task(data);
+        assert!(!task.is_tree() && task.only_if_asked(LAW) && !task.only_if_asked(PLAIN));
+        let labels = task.data.labels;
+        let logits: Vec<f32> = (0..ASKED * labels)
+            .map(|i| 3.0 * (i as f32 * 1.7).sin())
+            .collect();
+        let asked = AskedRows {
+            logits: &logits,
+            labels,
+        };
+        let [by_circuit, by_cut] = [true, false].map(|with_circuit| {
+            let mut engine = task.worlds(with_circuit).unwrap();
+            asked.ask(&mut engine);
+            let world = engine.world().unwrap();
+            assert_eq!(world.log_probability.is_nan(), !with_circuit);
+            assert_eq!(engine.export().is_ok(), with_circuit);
+            asked.answers(&engine, &world.states[0])
+        });
+        assert_eq!(by_circuit, by_cut);
+        assert!(by_cut.iter().flatten().any(|state| *state == 1));
+    }
+
+    #[test]
+    fn under_the_law_labels_start_as_common_as_they_are() {
+        let task = task(Labelled::made_up());
+        let data = &task.data;
+        assert!(task.is_tree());
+        let logits = task.first_biases(LAW);
+        let asked = AskedRows {
+            logits: &logits,
+            labels: data.labels,
+        };
+        let mut engine = task.worlds(true).unwrap();
+        asked.ask(&mut engine);
+        let marginals = engine.marginals().unwrap();
+        let said = &asked.answers(&engine, &marginals[0])[0];
+        let with = |label: u32| {
+            let things = data.train.labels.iter();
+            things.filter(|own| own.contains(&label)).count() as f64
+        };
+        let all = data.train.labels.len() as f64;
+        for label in 0..data.labels as u32 {
+            let parent = data.isa.iter().find(|(child, _)| *child == label);
+            let (among, of) = match parent {
+                Some((_, parent)) => (with(*parent), said[*parent as usize]),
+                None => (all, 1.0),
+            };
+            let expected = (with(label) + 0.5) / (among + 1.0) * of;
+            assert!((said[label as usize] - expected).abs() < 1e-6, "{label}");
+        }
+    }
 
     #[test]
     fn the_area_is_that_of_steps() {

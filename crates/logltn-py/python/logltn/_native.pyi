@@ -52,6 +52,13 @@ def log_probability(
     values: list[tuple[int, int, Any, Any]],
     coming: Coming | None,
 ) -> float: ...
+def export_worlds(
+    knowledge: KnowledgeBase,
+    formula: str | None,
+    laws: list[str] | None,
+    values: list[tuple[int, int, list[int]]],
+    coming: Coming | None,
+) -> tuple[str, list[tuple[str, bytes]], list[tuple[int, bytes | None, bytes | None, bytes | None]]] | None: ...
 def identify(
     knowledge: KnowledgeBase,
     predicate: str | None,

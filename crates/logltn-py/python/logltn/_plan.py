@@ -39,7 +39,16 @@ class ChosenRows:
 
 
 def exported(native: Any, coming: Any, by_rows: bool = True) -> ExportedPlan:
-    header, arrays, places = _native.export_plan(native, coming, by_rows)
+    return _with_places(*_native.export_plan(native, coming, by_rows))
+
+
+def of_worlds(native: Any, formula: str | None, laws: Any, values: Any, coming: Any) -> ExportedPlan | None:
+    """The plan of a question about worlds, given predicates, kinds and shapes of the values; none if there is no circuit for it."""
+    found = _native.export_worlds(native, formula, laws, values, coming)
+    return None if found is None else _with_places(*found)
+
+
+def _with_places(header: str, arrays: Any, places: Any) -> ExportedPlan:
     return _read(header, arrays, [tuple(map(_int64, own[1:3])) for own in places], [own[0] for own in places])
 
 

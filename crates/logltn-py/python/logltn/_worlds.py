@@ -104,12 +104,7 @@ class Worlds:
     ) -> dict[str, np.ndarray]:
         """``n`` worlds from the exact distribution given the laws, as in :meth:`world` with one more axis in front. The same for the
         same seed."""
-        problems: Problems = []
-        for what, number in (("n", n), ("seed", seed)):
-            if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or not 0 <= number < 2**63:
-                problems.append(("wrong-type", f"`{what}` must be a number that is not negative, not {number!r}", None))
-        if problems:
-            _native.raise_problems(problems)
+        numbers(n=n, seed=seed)
         given, told, _ = self._told("sample", values, laws, batch, sorts, tables, count=int(n), seed=int(seed))
         random = np.random.Generator(np.random.PCG64(int(seed)))
         out = {}
@@ -165,6 +160,16 @@ class Worlds:
 def ask(what: str, laws: Any, count: int = 0, seed: int = 0, along: Any = None) -> dict[str, Any]:
     """A question as the native part takes it."""
     return {"what": what, "laws": _laws(laws), "count": count, "seed": seed, "along": along}
+
+
+def numbers(**given: Any) -> None:
+    """Raises an error if one is not a number that is not negative."""
+    problems: Problems = []
+    for what, number in given.items():
+        if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or not 0 <= number < 2**63:
+            problems.append(("wrong-type", f"`{what}` must be a number that is not negative, not {number!r}", None))
+    if problems:
+        _native.raise_problems(problems)
 
 
 def text(formula: Any) -> str:

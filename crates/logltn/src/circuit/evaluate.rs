@@ -411,8 +411,15 @@ impl Lanes {
         best
     }
 
-    /// After [`Lanes::evaluate`] of one lane, which is possible: a world drawn from the distribution given the formula.
-    pub fn draw(&self, circuit: &Circuit, logs: &[f64], random: &mut Random, world: &mut [u32]) {
+    /// After [`Lanes::evaluate`] of one lane, which is possible: a world drawn from the distribution given the formula. `unit` has
+    /// a random number for each node, and after these for each variable that is free.
+    pub fn draw(
+        &self,
+        circuit: &Circuit,
+        logs: &[f64],
+        unit: impl Fn(usize) -> f64,
+        world: &mut [u32],
+    ) {
         let weight = |var: u32, state: u32| logs[(circuit.slots[var as usize] + state) as usize];
         world.fill(u32::MAX);
         if let Root::Node(root) = circuit.root {
@@ -421,19 +428,20 @@ impl Lanes {
                 match circuit.nodes[at as usize] {
                     Node::Leaf { var, from, to } => {
                         let states = circuit.states_of(from, to).iter().copied();
-                        world[var as usize] = random.pick(states, |s| weight(var, s));
+                        world[var as usize] = pick(unit(at as usize), states, |s| weight(var, s));
                     }
                     Node::Product { from, to } => open.extend(circuit.children_of(from, to)),
                     Node::Sum { from, to } => {
                         let children = circuit.children_of(from, to).iter().copied();
-                        open.push(random.pick(children, |c| self.up[c as usize]));
+                        open.push(pick(unit(at as usize), children, |c| self.up[c as usize]));
                     }
                 }
             }
         }
         for (var, state) in world.iter_mut().enumerate() {
             if *state == u32::MAX {
-                *state = random.pick(0..circuit.domains[var], |s| weight(var as u32, s));
+                let unit = unit(circuit.nodes.len() + var);
+                *state = pick(unit, 0..circuit.domains[var], |s| weight(var as u32, s));
             }
         }
     }
@@ -467,10 +475,37 @@ fn first_greatest(items: impl Iterator<Item = u32>, value: impl Fn(u32) -> f64) 
     best.map_or(0, |(item, _)| item)
 }
 
-/// Random numbers that are the same on every platform (SplitMix64).
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A step of SplitMix64.
+fn mixed(x: u64) -> u64 {
+    let mut z = x.wrapping_add(GOLDEN);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// In [0, 1).
+fn unit(z: u64) -> f64 {
+    (z >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// The random number of one choice in one world: the same wherever it is drawn, in any order
+/// (`torch/_device/_worlds.py` has the same).
+pub(crate) fn unit_of(seed: u64, world: u64, group: u64, choice: u64) -> f64 {
+    let by = [world, group, choice];
+    unit(
+        by.iter()
+            .fold(mixed(seed), |key, n| mixed(key.wrapping_add(*n))),
+    )
+}
+
+/// Random numbers one after the other, the same everywhere.
+#[cfg(test)]
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
+#[cfg(test)]
 impl Random {
     pub fn new(seed: u64) -> Random {
         Random(seed)
@@ -478,37 +513,35 @@ impl Random {
 
     /// In [0, 1).
     pub fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+        let next = unit(mixed(self.0));
+        self.0 = self.0.wrapping_add(GOLDEN);
+        next
     }
+}
 
-    /// Draws an item by the logs of their weights; never an impossible one, if there is a possible one.
-    pub fn pick(
-        &mut self,
-        items: impl Iterator<Item = u32> + Clone,
-        log: impl Fn(u32) -> f64,
-    ) -> u32 {
-        let greatest = items.clone().map(&log).fold(f64::NEG_INFINITY, f64::max);
-        let weight = |item: u32| match log(item) {
-            f64::NEG_INFINITY => 0.0,
-            log => (log - greatest).exp(),
-        };
-        let total: f64 = items.clone().map(weight).sum();
-        let mut left = self.unit() * total;
-        let mut last = 0;
-        for item in items {
-            let weight = weight(item);
-            if weight > 0.0 {
-                last = item;
-                if left < weight {
-                    return item;
-                }
+/// One of some items, by the logs of their weights and a number in [0, 1); never one that is impossible, if another is not.
+pub(crate) fn pick(
+    unit: f64,
+    items: impl Iterator<Item = u32> + Clone,
+    log: impl Fn(u32) -> f64,
+) -> u32 {
+    let greatest = items.clone().map(&log).fold(f64::NEG_INFINITY, f64::max);
+    let weight = |item: u32| match log(item) {
+        f64::NEG_INFINITY => 0.0,
+        log => (log - greatest).exp(),
+    };
+    let total: f64 = items.clone().map(weight).sum();
+    let mut left = unit * total;
+    let mut last = 0;
+    for item in items {
+        let weight = weight(item);
+        if weight > 0.0 {
+            last = item;
+            if left < weight {
+                return item;
             }
-            left -= weight;
         }
-        last
+        left -= weight;
     }
+    last
 }

@@ -23,7 +23,9 @@ mod tests;
 
 pub(crate) use closure::Implications;
 pub(crate) use compile::{Budget, TooHard, compile, is_satisfiable};
-pub(crate) use evaluate::{Lanes, Random, Weights};
+#[cfg(test)]
+pub(crate) use evaluate::Random;
+pub(crate) use evaluate::{Lanes, Weights, pick, unit_of};
 pub(crate) use proposition::{Proposition, Shape};
 
 /// A compiled formula.

@@ -146,11 +146,11 @@ fn circuits_agree_with_all_worlds() {
         let world = lanes.most_probable(&circuit, &logs).unwrap();
         assert!(holds(&proposition, &world));
         assert!((probability(&world) - best).abs() < 1e-12, "seed {seed}");
-        let mut random = Random::new(seed);
         let mut world = vec![0; domains.len()];
         lanes.evaluate(&circuit, weights, &mut value);
-        for _ in 0..5 {
-            lanes.draw(&circuit, &logs, &mut random, &mut world);
+        for number in 0..5 {
+            let unit = |choice| unit_of(seed, number, 0, choice as u64);
+            lanes.draw(&circuit, &logs, unit, &mut world);
             assert!(holds(&proposition, &world) && probability(&world) > 0.0);
         }
     }

@@ -598,8 +598,11 @@ impl<T: Real> Engine<T> {
     /// ranges for the individuals of a sort, and formulas as nodes. Never a grid.
     ///
     /// # Errors
-    /// If a predicate has more than 2⁶³ tuples of which some are looked up.
+    /// If a predicate has more than 2⁶³ tuples of which some are looked up, or laws that are asked about have no circuit.
     pub fn export(&self) -> Result<Exported, Diagnostics> {
+        if let Some(events) = &self.events {
+            events.has_circuits()?;
+        }
         let mut writer = Writer {
             out: String::new(),
             arrays: Vec::new(),

@@ -10,10 +10,11 @@ import torch
 
 from .. import _given, _native
 from .._given import AtRows
-from .._worlds import ask, text
+from .._worlds import ask, numbers, text
 from torch.autograd.function import once_differentiable
 
 from ._autograd import _entries
+from ._device._upload import upload
 
 
 class _Marginals(torch.autograd.Function):
@@ -75,6 +76,7 @@ class Worlds:
     """The questions that a knowledge base answers about worlds, where values are tensors."""
 
     _knowledge: Any
+    _backend: Any
 
     def _worlds(self, values: Any, named: Any, batch: Any, sorts: Any, tables: Any) -> Any:
         knowledge, sorts = self._knowledge._with(None, None, sorts)
@@ -84,7 +86,12 @@ class Worlds:
         coming = _given.coming(knowledge, batch, sorts, tables)
         names, outputs = list(knowledge._places), knowledge._native.outputs
         given = {names[place]: (place, outputs[place], tensor) for (place, _), tensor in zip(which, tensors)}
-        return given, (knowledge._native, which, coming), [tensor.cpu() for tensor in tensors], dtype or torch.float64, device
+        return given, (knowledge._native, which, coming), tensors, dtype or torch.float64, device
+
+    def _there(self, call: Any, formula: str | None, laws: Any, tensors: list[torch.Tensor]) -> tuple[Any, list[torch.Tensor]]:
+        """What answers where the values are, and these; where that is the CPU engine, none and copies of them there."""
+        engine = self._backend.worlds(call, formula, ask("", laws)["laws"], tensors)
+        return engine, [tensor.to("cpu" if engine is None else engine.device) for tensor in tensors]
 
     def marginals(
         self,
@@ -110,6 +117,12 @@ class Worlds:
         (True, torch.Size([1, 2]))
         """
         given, call, tensors, *_ = self._worlds(values, named, batch, sorts, tables)
+        engine, tensors = self._there(call, None, laws, tensors)
+        if engine is not None:
+            told, _ = engine.marginals(call[1], tensors)
+            replaced = lambda told, own: told.to(own.dtype)  # noqa: E731
+            found = (engine.join(of, _degrees(kind, here), told, None, replaced) for of, here, (_, kind, _) in zip(call[1], tensors, given.values()))
+            return {name: own.to(tensor.device) for (name, (_, _, tensor)), own in zip(given.items(), found)}
         where: list[Any] = []
         told = _Marginals.apply(call, "marginals", laws, where, *tensors)
         parts = torch.split(told, [len(at) for _, at in where])
@@ -136,6 +149,14 @@ class Worlds:
     ) -> torch.Tensor:
         """:meth:`logltn.KnowledgeBase.entropy`: a 0-d tensor with gradients."""
         given, call, tensors, dtype, device = self._worlds(values, named, batch, sorts, tables)
+        engine, tensors = self._there(call, None, laws, tensors)
+        if engine is not None:
+            _, total = engine.marginals(call[1], tensors)
+            in_laws = engine.in_laws()
+            not_in_laws = lambda told, own: torch.where(told, 0.0, own)  # noqa: E731
+            for of, here, (_, kind, _) in zip(call[1], tensors, given.values()):
+                total = total + engine.join(of, _entropies(kind, here), in_laws, 0, not_in_laws).sum()
+            return total.to(device or "cpu", dtype)
         where: list[Any] = []
         total = _Marginals.apply(call, "entropy", laws, where, *tensors).to(device or "cpu", dtype)
         for place, kind, tensor in given.values():
@@ -161,34 +182,82 @@ class Worlds:
     ) -> torch.Tensor:
         """:meth:`logltn.KnowledgeBase.log_probability`: a 0-d tensor with gradients."""
         _, call, tensors, dtype, device = self._worlds(values, named, batch, sorts, tables)
+        engine, tensors = self._there(call, text(formula), laws, tensors)
+        if engine is not None:
+            return engine.log_probability(call[1], tensors).to(device or "cpu", dtype)
         return _LogProbability.apply(call, text(formula), laws, *tensors).to(device or "cpu", dtype)
 
     @torch.no_grad()
     def world(
-        self, values: Mapping[str, Any] | None = None, **arguments: Any
+        self,
+        values: Mapping[str, Any] | None = None,
+        *,
+        laws: Iterable[str] | None = None,
+        batch: Mapping[str, Any] | None = None,
+        sorts: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
     ) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
         """:meth:`logltn.KnowledgeBase.world`, as tensors on the device of the values."""
-        arrays, device, dtype = self._arrays(values)
-        worlds, number = self._knowledge.world(arrays, **arguments)
-        states = {name: torch.from_numpy(world).to(device) for name, world in worlds.items()}
-        return states, torch.tensor(float(number), dtype=dtype, device=device)
+        given, call, tensors, dtype, device = self._worlds(values, {}, batch, sorts, tables)
+        engine, tensors = self._there(call, None, laws, tensors)
+        if engine is None:
+            worlds, number = self._knowledge.world(_arrays(given, call, tensors), laws=laws, batch=batch, sorts=sorts, tables=tables)
+            states = {name: torch.from_numpy(world).to(device) for name, world in worlds.items()}
+            return states, torch.tensor(float(number), dtype=dtype, device=device)
+        told, number = engine.world(call[1], tensors)
+        in_laws, out = engine.in_laws(), {}
+        for of, here, (name, (_, kind, tensor)) in zip(call[1], tensors, given.items()):
+            p = _degrees(kind, here.double())
+            likely = (p.amax(-1) if kind == "softmax" else torch.maximum(p, 1 - p)).log()
+            number = number + engine.join(of, likely, in_laws, 0, lambda told, own: torch.where(told, 0.0, own)).sum()
+            out[name] = engine.join(of, p.argmax(-1) if kind == "softmax" else (p > 0.5).long(), told, 0, _where_told).to(tensor.device)
+        return out, number.to(device or "cpu", dtype)
 
     @torch.no_grad()
-    def sample(self, values: Mapping[str, Any] | None, n: int, **arguments: Any) -> dict[str, torch.Tensor]:
-        """:meth:`logltn.KnowledgeBase.sample`, as tensors on the device of the values."""
-        arrays, device, _ = self._arrays(values)
-        worlds = self._knowledge.sample(arrays, n, **arguments)
-        return {name: torch.from_numpy(world).to(device) for name, world in worlds.items()}
+    def sample(
+        self,
+        values: Mapping[str, Any] | None,
+        n: int,
+        *,
+        seed: int = 0,
+        laws: Iterable[str] | None = None,
+        batch: Mapping[str, Any] | None = None,
+        sorts: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
+    ) -> dict[str, torch.Tensor]:
+        """:meth:`logltn.KnowledgeBase.sample`, as tensors on the device of the values; the same worlds on every device."""
+        numbers(n=n, seed=seed)
+        given, call, tensors, _, device = self._worlds(values, {}, batch, sorts, tables)
+        engine, tensors = self._there(call, None, laws, tensors)
+        if engine is None:
+            arrays = _arrays(given, call, tensors)
+            worlds = self._knowledge.sample(arrays, n, seed=seed, laws=laws, batch=batch, sorts=sorts, tables=tables)
+            return {name: torch.from_numpy(world).to(device) for name, world in worlds.items()}
+        told = engine.sample(call[1], tensors, int(n), int(seed))
+        random, out = np.random.Generator(np.random.PCG64(int(seed))), {}
+        for of, here, (name, (_, kind, tensor)) in zip(call[1], tensors, given.items()):
+            p = _degrees(kind, here.double())
+            if kind == "softmax":
+                below = p.cumsum(-1)
+                drawn = upload(random.random((n, *p.shape[:-1], 1)), engine.device) * below[..., -1:]
+                last = p.shape[-1] - 1 - (p.flip(-1) > 0).byte().argmax(-1)
+                own = torch.minimum((drawn >= below).sum(-1), last)
+            else:
+                own = (upload(random.random((n, *p.shape)), engine.device) < p).long()
+            # The worlds are the last axis of what is told.
+            own = engine.join(of, own.movedim(0, -1), told, 0, _where_told).movedim(-1, 0)
+            out[name] = own.to(tensor.device)
+        return out
 
-    def _arrays(self, values: Any) -> tuple[dict[str, Any], torch.device | None, torch.dtype]:
-        named = self._together(values, {}) if values is not None else {}  # type: ignore[attr-defined]
-        tensors, which, dtype, device = self._read(self._knowledge, named)  # type: ignore[attr-defined]
-        names = list(self._knowledge._places)
-        arrays = {}
-        for (place, kind), tensor in zip(which, tensors):
-            array = tensor.detach().cpu().numpy()
-            arrays[names[place]] = AtRows(array) if kind & 1 else array
-        return arrays, device, dtype or torch.float64
+
+def _where_told(told: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
+    """The states in a world, where laws speak of them."""
+    return torch.where(told < 0, own, told)
+
+
+def _arrays(given: Any, call: Any, tensors: list[torch.Tensor]) -> dict[str, Any]:
+    arrays = (tensor.detach().numpy() for tensor in tensors)
+    return {name: AtRows(array) if kind & 1 else array for name, (_, kind), array in zip(given, call[1], arrays)}
 
 
 def _degrees(kind: str, numbers: torch.Tensor) -> torch.Tensor:

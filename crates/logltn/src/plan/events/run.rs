@@ -332,7 +332,7 @@ impl Events {
     }
 
     /// Whether all laws that are conditioned on have circuits.
-    pub(super) fn has_circuits(&self) -> Result<(), Diagnostics> {
+    pub fn has_circuits(&self) -> Result<(), Diagnostics> {
         let mut given = self.given.iter();
         match given.find_map(|c| self.laws.components[*c as usize].cut.as_ref()) {
             Some(cut) => Err(cut.too_hard.clone().into()),

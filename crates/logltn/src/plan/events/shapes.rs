@@ -10,7 +10,7 @@ use crate::circuit::{Budget, Circuit, Proposition, Shape, TooHard, compile};
 /// All circuits of a plan, each shape once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shapes {
-    numbers: FxHashMap<Shape, u32>,
+    numbers: FxHashMap<Shape, Result<u32, TooHard>>,
     pub circuits: Vec<Arc<Circuit>>,
     /// How long compiling has taken so far.
     spent: Duration,
@@ -25,8 +25,8 @@ impl Shapes {
         budget: Budget,
     ) -> Result<(u32, Vec<u32>), TooHard> {
         let (shape, names) = Shape::of(members, |var| domains[var as usize]);
-        if let Some(number) = self.numbers.get(&shape) {
-            return Ok((*number, names));
+        if let Some(known) = self.numbers.get(&shape) {
+            return known.map(|number| (number, names));
         }
         let started = Instant::now();
         let own = Budget {
@@ -35,13 +35,17 @@ impl Shapes {
         };
         let compiled = compile(&shape.proposition(), &shape.domains, own);
         self.spent += started.elapsed();
-        let circuit = compiled.map_err(|reached| TooHard {
-            seconds: self.spent.as_secs_f64(),
-            ..reached
-        })?;
-        let number = self.circuits.len() as u32;
-        self.circuits.push(Arc::new(circuit));
-        self.numbers.insert(shape, number);
-        Ok((number, names))
+        let found = match compiled {
+            Ok(circuit) => {
+                self.circuits.push(Arc::new(circuit));
+                Ok(self.circuits.len() as u32 - 1)
+            }
+            Err(reached) => Err(TooHard {
+                seconds: self.spent.as_secs_f64(),
+                ..reached
+            }),
+        };
+        self.numbers.insert(shape, found);
+        found.map(|number| (number, names))
     }
 }

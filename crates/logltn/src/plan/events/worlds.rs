@@ -3,10 +3,10 @@
 
 use rayon::prelude::*;
 
-use super::Events;
 use super::laws::Component;
 use super::run::Numbers;
-use crate::circuit::{Circuit, Lanes, Random, Weights};
+use super::{Events, Used};
+use crate::circuit::{Circuit, Lanes, Weights, pick, unit_of};
 use crate::diagnostic::Diagnostics;
 use crate::output::OutputKind;
 use crate::plan::Plan;
@@ -342,43 +342,45 @@ impl Events {
         seed: u64,
     ) -> Result<Vec<Vec<Vec<u32>>>, Diagnostics> {
         self.evaluate_given(plan)?;
-        let mut random = Random::new(seed);
-        let mut lanes: Vec<(Lanes, Vec<f64>)> = Vec::with_capacity(self.given.len());
-        for given in &self.given {
-            let component = self.component(*given);
-            let circuit = &self.shapes.circuits[component.circuit as usize];
-            let logs = self.component_logs(component);
-            let mut own = Lanes::default();
-            let weights = Weights {
-                logs: &logs,
-                lanes: 1,
-            };
-            own.evaluate(circuit, weights, &mut [0.0]);
-            lanes.push((own, logs));
-        }
-        let mut worlds = Vec::with_capacity(count);
-        let mut by_var = vec![0; self.variables.domains.len()];
-        let in_laws: Vec<bool> = (0..by_var.len() as u32)
-            .map(|v| self.laws.component_of(v).is_some())
-            .collect();
-        for _ in 0..count {
-            for used in self.used.iter().filter(|u| !in_laws[u.var as usize]) {
-                let logs = self.logs_of(used.var);
-                let state = random.pick(0..logs.len() as u32, |s| logs[s as usize]);
-                by_var[used.var as usize] = state;
-            }
-            for (given, (lanes, logs)) in self.given.iter().zip(&lanes) {
+        let by_group: Vec<(Lanes, Vec<f64>)> = (self.given.par_iter())
+            .map(|given| {
                 let component = self.component(*given);
                 let circuit = &self.shapes.circuits[component.circuit as usize];
-                let mut world = vec![0; component.names.len()];
-                lanes.draw(circuit, logs, &mut random, &mut world);
-                for (var, state) in component.names.iter().zip(world) {
+                let logs = self.component_logs(component);
+                let mut lanes = Lanes::default();
+                let weights = Weights {
+                    logs: &logs,
+                    lanes: 1,
+                };
+                lanes.evaluate(circuit, weights, &mut [0.0]);
+                (lanes, logs)
+            })
+            .collect();
+        let is_free = |used: &&Used| self.laws.component_of(used.var).is_none();
+        let free: Vec<u32> = (self.used.iter().filter(is_free)).map(|u| u.var).collect();
+        let world = |by_var: &mut Vec<u32>, world: usize| {
+            let unit = |group: usize, choice: usize| {
+                unit_of(seed, world as u64, group as u64, choice as u64)
+            };
+            for var in &free {
+                let logs = self.logs_of(*var);
+                let states = 0..logs.len() as u32;
+                let unit = unit(self.given.len(), *var as usize);
+                by_var[*var as usize] = pick(unit, states, |s| logs[s as usize]);
+            }
+            for (group, (given, (lanes, logs))) in self.given.iter().zip(&by_group).enumerate() {
+                let component = self.component(*given);
+                let circuit = &self.shapes.circuits[component.circuit as usize];
+                let mut states = vec![0; component.names.len()];
+                lanes.draw(circuit, logs, |choice| unit(group, choice), &mut states);
+                for (var, state) in component.names.iter().zip(states) {
                     by_var[*var as usize] = state;
                 }
             }
-            worlds.push(self.states(plan, &by_var, 0));
-        }
-        Ok(worlds)
+            self.states(plan, by_var, 0)
+        };
+        let none = || vec![0; self.variables.domains.len()];
+        Ok((0..count).into_par_iter().map_init(none, world).collect())
     }
 }
 

@@ -34,7 +34,7 @@ def is_capturing(device: torch.device) -> bool:
     return device.type == "cuda" and torch.cuda.is_current_stream_capturing()
 
 
-def _keep(kept: OrderedDict[Any, Engine], key: Any, engine: Engine, most: int) -> None:
+def _keep(kept: OrderedDict[Any, Any], key: Any, engine: Any, most: int) -> None:
     kept[key] = engine
     if len(kept) > most:
         kept.popitem(last=False)
@@ -47,6 +47,8 @@ class Backend:
         self.name, self._double, self.shared = name, double, shared
         self._plans: OrderedDict[Any, Engine] = OrderedDict()
         self._wholes: OrderedDict[Any, Engine] = OrderedDict()
+        # What answers questions about worlds; none where that is the CPU engine.
+        self._worlds: OrderedDict[Any, Any] = OrderedDict()
         # By device: what is known of plans of single calls, which resemble each other.
         self._alone: dict[str, History] = {}
         self.options = options or {}
@@ -117,6 +119,26 @@ class Backend:
             engine.bindings = bindings
         _keep(self._plans, key, engine, MOST_PLANS)
         return engine
+
+    def worlds(self, call: Any, formula: str | None, laws: list[str] | None, tensors: list[torch.Tensor]) -> Any:
+        """What answers a question about worlds where the values are; none if that is the CPU engine."""
+        native, which, coming = call
+        device = self.device(tensors)
+        if device is None:
+            return None
+        values = [(place, kind, list(tensor.shape)) for (place, kind), tensor in zip(which, tensors)]
+        key = (native, str(device), formula, coming, str(values), None if laws is None else tuple(laws))
+        if key not in self._worlds:
+            from ._worlds import DeviceWorlds
+
+            # The CPU engine knows certain degrees, and the most probable world where there is no circuit.
+            plan = plans.of_worlds(native, formula, laws, values, coming)
+            engine = None
+            if plan is not None and all(r["output"] in ("softmax", "sigmoid") for r in plan.header["requests"]):
+                engine = DeviceWorlds(plan, device, torch.float64)
+            _keep(self._worlds, key, engine, MOST_PLANS)
+        self._worlds.move_to_end(key)
+        return self._worlds[key]
 
     def _whole(self, native: Any, plan: Any, device: torch.device, dtype: torch.dtype) -> Engine:
         """A plan of which calls choose rows."""

@@ -16,7 +16,7 @@ from ._operators import FLOOR
 from ._upload import upload
 
 
-def _log_sum(x: Tensor, segment: Tensor, count: int) -> Tensor:
+def log_sum(x: Tensor, segment: Tensor, count: int) -> Tensor:
     """log Σ exp over the first axis; −∞ where there is nothing, or nothing that can be."""
     start = torch.full((count, *x.shape[1:]), -math.inf, device=x.device, dtype=x.dtype)
     index = segment.reshape(-1, *[1] * (x.dim() - 1)).expand_as(x)
@@ -36,20 +36,18 @@ class _Level:
         self.entries = integers(np.concatenate(entries))
         self.segment = integers(np.repeat(np.arange(len(nodes)), [len(e) for e in entries]))
 
+    def share(self, values: Tensor, x: Tensor) -> Tensor:
+        """Which share of its sum each entry has."""
+        whole = values.index_select(0, self.nodes).index_select(0, self.segment)
+        return torch.where(whole == -math.inf, 0.0, (x - whole).exp())
+
 
 class _Evaluate(torch.autograd.Function):
     """The log of the sum over worlds, for each instance; its derivatives are flows from the root to the leaves."""
 
     @staticmethod
-    def forward(ctx: Any, circuit: _Circuit, logs: Tensor) -> Tensor:
-        values = logs.new_empty(circuit.size, logs.shape[1])
-        for number, level in enumerate(circuit.levels):
-            x = (logs if number == 0 else values).index_select(0, level.entries)
-            if level.is_sum:
-                own = _log_sum(x, level.segment, level.count)
-            else:
-                own = x.new_zeros(level.count, x.shape[1]).index_add_(0, level.segment, x)
-            values.index_copy_(0, level.nodes, own)
+    def forward(ctx: Any, circuit: Circuit, logs: Tensor) -> Tensor:
+        values = circuit.up(logs)
         ctx.circuit = circuit
         ctx.save_for_backward(logs, values)
         return values[circuit.root].clone()
@@ -57,21 +55,12 @@ class _Evaluate(torch.autograd.Function):
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, by: Tensor) -> Any:
-        circuit: _Circuit = ctx.circuit
-        logs, values = ctx.saved_tensors
-        flows, out = torch.zeros_like(values), torch.zeros_like(logs)
-        flows[circuit.root] = by
-        for number, level in reversed(list(enumerate(circuit.levels))):
-            flow = flows.index_select(0, level.nodes).index_select(0, level.segment)
-            if level.is_sum:
-                whole = values.index_select(0, level.nodes).index_select(0, level.segment)
-                x = (logs if number == 0 else values).index_select(0, level.entries)
-                flow = torch.where(whole == -math.inf, 0.0, flow * (x - whole).exp())
-            (out if number == 0 else flows).index_add_(0, level.entries, flow)
-        return None, out
+        return None, ctx.circuit.down(*ctx.saved_tensors, by)[1]
 
 
-class _Circuit:
+class Circuit:
+    """A circuit with all its instances."""
+
     def __init__(self, given: dict[str, Any], arrays: list[np.ndarray], device: torch.device) -> None:
         slots = arrays[given["slots"]]
         nodes, entries = arrays[given["nodes"]].reshape(-1, 3), arrays[given["entries"]]
@@ -88,6 +77,9 @@ class _Circuit:
         self.instances = upload(arrays[given["instances"]], device, torch.int64)
         count, domains = len(self.instances), np.diff(slots)
         variable = np.repeat(np.arange(len(domains)), domains)
+        self.count, self.domains = count, len(domains)
+        self.variables = upload(variable, device, torch.int64)
+        self.slots = upload(slots[:-1], device, torch.int64)
         state = np.arange(len(variable)) - slots[:-1][variable]
         firsts = arrays[given["firsts"]].reshape(count, len(domains))
         # By state of the circuit and instance: which of all states it is.
@@ -114,13 +106,40 @@ class _Circuit:
         self.masses, self.segments, self.owners = joined(masses), joined(segments), upload(owners, self.device, torch.int64)
         self.within, self.within_segments, self.without = joined(within), joined(within_segments), joined(without)
 
+    def own(self, logs: Tensor) -> Tensor:
+        """By state of the circuit and instance, of what there is for all states."""
+        return logs.index_select(0, self.states.reshape(-1)).reshape(self.states.shape)
+
+    def up(self, logs: Tensor) -> Tensor:
+        """By node and instance, the log of its sum."""
+        values = logs.new_empty(self.size, logs.shape[1])
+        for number, level in enumerate(self.levels):
+            x = (logs if number == 0 else values).index_select(0, level.entries)
+            if level.is_sum:
+                own = log_sum(x, level.segment, level.count)
+            else:
+                own = x.new_zeros(level.count, x.shape[1]).index_add_(0, level.segment, x)
+            values.index_copy_(0, level.nodes, own)
+        return values
+
+    def down(self, logs: Tensor, values: Tensor, by: Any) -> tuple[Tensor, Tensor]:
+        """How much of the root's derivative goes through each node and each state."""
+        flows, out = torch.zeros_like(values), torch.zeros_like(logs)
+        flows[self.root] = by
+        for number, level in reversed(list(enumerate(self.levels))):
+            flow = flows.index_select(0, level.nodes).index_select(0, level.segment)
+            if level.is_sum:
+                x = (logs if number == 0 else values).index_select(0, level.entries)
+                flow = flow * level.share(values, x)
+            (out if number == 0 else flows).index_add_(0, level.entries, flow)
+        return flows, out
+
     def __call__(self, logs: Tensor) -> Tensor:
         """The log of the probability of each instance, from the logs of all states."""
-        count = len(self.instances)
-        own = logs.index_select(0, self.states.reshape(-1))
-        offset = logs.new_zeros(count)
+        own = self.own(logs).reshape(-1)
+        offset = logs.new_zeros(self.count)
         if self.known:
-            mass = _log_sum(logs.index_select(0, self.masses), self.segments, self.known)
+            mass = log_sum(logs.index_select(0, self.masses), self.segments, self.known)
             offset = offset.index_add(0, self.owners, mass)
             own = own.index_add(0, self.within, -mass.index_select(0, self.within_segments))
             own = own.index_fill(0, self.without, -math.inf)
@@ -136,12 +155,14 @@ class CircuitEngine(Engine):
         dtype = torch.float64
         super().__init__(plan, device, dtype, **{**options, "kernels": False})
         events, arrays = plan.header["events"], plan.arrays
-        self._circuits = [_Circuit(given, arrays, device) for given in events["circuits"]]
+        self._circuits = [Circuit(given, arrays, device) for given in events["circuits"]]
         states = arrays[events["states"]].reshape(-1, 2)
         starts, at = [], 0
         for request in self.requests:
             starts.append(at)
             at += request["rows"] * request["width"] * (1 if request["output"] == "softmax" else 2)
+        # Where the states of each request begin, and how many there are.
+        self.starts, self.state_count = starts, at
         self._states = upload(np.asarray(starts, np.int64)[states[:, 0]] + states[:, 1], device, torch.int64)
         observations = arrays[events["observations"]].reshape(-1, 3)
         terms = arrays[events["terms"]].reshape(-1, 2)
@@ -169,8 +190,8 @@ class CircuitEngine(Engine):
             found = torch.autograd.grad(truths, leaves, slopes, allow_unused=True)
         return truths.detach(), loss, [torch.zeros_like(z) if g is None else g for z, g in zip(leaves, found)]
 
-    def _events(self, numbers: list[Tensor]) -> Tensor:
-        """The truth of each axiom: the weighted sum of the logs of its observations' probabilities."""
+    def logs(self, numbers: list[Tensor]) -> Tensor:
+        """Of all states of all rows: of a softmax the classes, of others false and true."""
         parts = []
         for request, z in zip(self.requests, numbers):
             z = _literals.cleaned(request["output"], z)
@@ -178,8 +199,13 @@ class CircuitEngine(Engine):
                 parts.append(_literals.forward("softmax", True, False, z)[0].reshape(-1))
             else:
                 parts.append(torch.nn.functional.logsigmoid(torch.stack([-z.reshape(-1), z.reshape(-1)], 1)).reshape(-1))
-        every = torch.cat(parts) if parts else torch.zeros(0, device=self.device, dtype=self.dtype)
-        logs = every.index_select(0, self._states)
+        return torch.cat(parts) if parts else torch.zeros(0, device=self.device, dtype=self.dtype)
+
+    def _events(self, numbers: list[Tensor]) -> Tensor:
+        """The truth of each axiom: the weighted sum of the logs of its observations' probabilities."""
+        return self._truths_of(self.logs(numbers).index_select(0, self._states))
+
+    def _truths_of(self, logs: Tensor) -> Tensor:
         size = sum(len(circuit.instances) for circuit in self._circuits)
         values = torch.zeros(size, device=self.device, dtype=self.dtype)
         for circuit in self._circuits:
