@@ -187,6 +187,8 @@ pub struct PlannedAxiom {
     pub span: Span,
     /// Whether it is a law of a semantics with exact probabilities: it then has no truth and no weight.
     pub hard: bool,
+    /// Of a member of a family: what the family's variables are, in its order.
+    pub(crate) individuals: Vec<u32>,
 }
 
 /// What is asked of a definition.
