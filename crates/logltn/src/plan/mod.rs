@@ -458,6 +458,15 @@ impl Plan {
             .fold(0, u128::saturating_add)
     }
 
+    /// How many values definitions and shared parts have, plain and negated, at each depth that is asked for.
+    pub fn tuples(&self) -> u128 {
+        let of = |stratum: &strata::StratumPlan| {
+            let signs = stratum.programs.iter().flatten().count();
+            (signs * stratum.layers) as u128 * stratum.codes.len() as u128
+        };
+        self.strata.strata.iter().map(of).sum()
+    }
+
     /// About how much memory the lists of bindings and the maps take.
     pub fn memory_bytes(&self) -> usize {
         let maps = self.maps.iter().map(|m| match &m.values {
