@@ -252,6 +252,7 @@ fn identified(
         })
     };
     let labels = labels.map(|labels| own_labels(data, predicate, &labels, class));
+    let labels = labels.transpose()?;
     let mut own = Vec::with_capacity(supports.len());
     for (axiom, path, columns, rows) in supports {
         if let Some(path) = path {
@@ -274,7 +275,7 @@ fn identified(
         });
     }
     let question = Identify {
-        labels: labels.transpose()?.as_deref(),
+        labels: labels.as_deref(),
         supports: &own,
         ..Identify::new(data, outputs, predicate)
     };
