@@ -282,6 +282,20 @@ fn training_takes_what_check_says() {
             ),
         ),
         (
+            "a definition, plain and negated",
+            learnable(
+                "sort S = 0..400\npredicate w(S, S)\ndefine both(x: S, y: S): w(x, y) and w(y, x)\n\
+                 axiom a: forall x, y: S. both(x, y) or not both(y, x)",
+            ),
+        ),
+        (
+            "a part in two places",
+            learnable(
+                "sort S = 0..400\npredicate w(S, S)\n\
+                 axiom a: forall x, y: S. (w(x, y) and w(y, x)) or not (w(x, y) and w(y, x))",
+            ),
+        ),
+        (
             "a softmax over all individuals",
             Folder::new(&[
                 (

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::mem::replace;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use logltn::Precision as Real;
@@ -11,6 +12,7 @@ use logltn::{
     Parameters, PlanOptions, Support,
 };
 use logltn_learn::{Ask, own_parameters};
+use logltn_train::project::read_support;
 use pyo3::prelude::*;
 
 use crate::call::{AskedRows, State, Target};
@@ -201,17 +203,20 @@ fn written(document: &impl serde::Serialize) -> String {
     serde_json::to_string(document).unwrap_or_else(|_| "null".to_string())
 }
 
-/// True classes that occur in an axiom: its name, the columns, and the rows as written.
-type GivenSupport = (String, Vec<String>, Vec<Vec<String>>);
+/// True classes that occur in an axiom: its name, and the file, or the columns and the rows as written.
+type GivenSupport = (String, Option<PathBuf>, Vec<String>, Vec<Vec<String>>);
 
-/// The document of `logltn identify --json`. `labels` are the true classes of the individuals, as written.
+/// The true classes of individuals, as written, and of which sort these are, if that is said.
+type GivenLabels = (Option<String>, Vec<String>);
+
+/// The document of `logltn identify --json`.
 #[pyfunction]
 pub fn identify(
     py: Python<'_>,
     knowledge: &KnowledgeBase,
     predicate: Option<String>,
     supports: Vec<GivenSupport>,
-    labels: Option<Vec<String>>,
+    labels: Option<GivenLabels>,
 ) -> PyResult<String> {
     guarded(py, || {
         let (plan, outputs) = (
@@ -219,6 +224,7 @@ pub fn identify(
             knowledge.recipe.outputs.clone(),
         );
         let found = py.detach(|| identified(plan.data(), &outputs, predicate, supports, labels))?;
+        warn(py, &found.warnings)?;
         Ok(written(&logltn_cli::identify_document(&found)))
     })
 }
@@ -228,7 +234,7 @@ fn identified(
     outputs: &[Output],
     predicate: Option<String>,
     supports: Vec<GivenSupport>,
-    labels: Option<Vec<String>>,
+    labels: Option<GivenLabels>,
 ) -> Result<Identified, Diagnostics> {
     let theory = data.theory();
     let softmax = |i: &usize| outputs[*i].kind == OutputKind::Softmax;
@@ -245,12 +251,14 @@ fn identified(
             Diagnostic::error(Code::UnknownIndividual, what)
         })
     };
-    let labels = match labels {
-        None => None,
-        Some(labels) => Some(own_labels(data, predicate, &labels, class)?),
-    };
+    let labels = labels.map(|labels| own_labels(data, predicate, &labels, class));
+    let labels = labels.transpose()?;
     let mut own = Vec::with_capacity(supports.len());
-    for (axiom, columns, rows) in supports {
+    for (axiom, path, columns, rows) in supports {
+        if let Some(path) = path {
+            own.push(read_support(data, predicate, &axiom, &path)?);
+            continue;
+        }
         let cells = |(at, row): (usize, &Vec<String>)| {
             let cell = |text: &String| class(text, format!("row {at} of the support of `{axiom}`"));
             row.iter().map(cell).collect::<Result<Vec<u32>, _>>()
@@ -261,9 +269,7 @@ fn identified(
                 .enumerate()
                 .map(cells)
                 .collect::<Result<_, _>>()?,
-            columns: (columns.iter())
-                .map(|c| c.split(',').map(|v| v.trim().to_string()).collect())
-                .collect(),
+            columns: columns.iter().map(|c| Support::variables(c)).collect(),
             name: format!("support of `{axiom}`"),
             axiom,
         });
@@ -279,7 +285,7 @@ fn identified(
 fn own_labels(
     data: &Data,
     predicate: PredicateId,
-    labels: &[String],
+    (of, labels): &GivenLabels,
     class: impl Fn(&String, String) -> Result<u32, Diagnostic>,
 ) -> Result<Vec<u32>, Diagnostics> {
     let theory = data.theory();
@@ -293,6 +299,13 @@ fn own_labels(
             .into());
     };
     let (size, sort) = (data.size(sort), &theory[sort].name);
+    if let Some(of) = of.as_ref().filter(|of| *of != sort) {
+        let predicate = &theory[predicate].name;
+        let what = format!(
+            "`labels`: expected those of sort `{sort}`, which `{predicate}` is asked about, found `{of}`"
+        );
+        return Err(Diagnostic::error(Code::UnknownSort, what).into());
+    }
     if labels.len() != size {
         let what = format!(
             "expected {size} labels, one for each individual of sort `{sort}`, found {}",

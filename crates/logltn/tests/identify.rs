@@ -151,6 +151,18 @@ fn random_case(rng: &mut Rng, classes: usize, individuals: usize) -> Case {
             text += &format!(
                 "axiom f{axiom} for k: Digit where k < 4: forall (x, y, n) in rows. {body}\n"
             );
+        } else if rng.chance(0.3) {
+            scope.digits.push("k".into());
+            if rng.chance(0.5) {
+                scope.images.push("w".into());
+            }
+            let body = scope.formula(rng, depth);
+            let binders = [
+                "forall (x, y, n) in rows, w: Image, k: Digit where k != 3.",
+                "forall (x, y, n) in rows. forall w: Image. forall k: Digit where k != n.",
+                "forall w: Image. forall k: Digit. forall (x, y, n) in rows where k < n.",
+            ];
+            text += &format!("axiom a{axiom}: {} {body}\n", binders[rng.below(3)]);
         } else {
             let body = scope.formula(rng, depth);
             text += &format!("axiom a{axiom}: forall (x, y, n) in rows. {body}\n");
@@ -188,6 +200,8 @@ fn random_case(rng: &mut Rng, classes: usize, individuals: usize) -> Case {
 /// The bindings of all axioms that are not about something learnt: variables by name, and by assignment whether it is true.
 struct Binding {
     axiom: String,
+    /// What it has in common with other bindings about the same individuals.
+    group: String,
     variables: BTreeMap<String, u32>,
     truth: Vec<bool>,
 }
@@ -245,7 +259,17 @@ fn bindings(case: &Case) -> Vec<Binding> {
                     let variables = one.binding.iter();
                     let variables =
                         variables.filter_map(|b| Some((b.variable.clone(), b.individual?.1)));
+                    let whole = axiom.name.split('[').next().expect("a name");
+                    let line = (case.text.lines())
+                        .find(|line| line.starts_with(&format!("axiom {whole}")))
+                        .expect("its text");
+                    let common = one.binding.iter().filter(|b| {
+                        let v = &b.variable;
+                        let asked = |what: &str| line.contains(&format!("{what}({v}"));
+                        ["x", "y", "n"].contains(&v.as_str()) || asked("digit") || asked("low")
+                    });
                     found.push(Binding {
+                        group: format!("{whole} {:?}", common.collect::<Vec<_>>()),
                         axiom: axiom.name.clone(),
                         variables: variables.collect(),
                         truth: Vec::new(),
@@ -258,6 +282,18 @@ fn bindings(case: &Case) -> Vec<Binding> {
     }
     found.retain(|b| b.axiom != "l");
     found
+}
+
+/// By binding, the assignments that satisfy all bindings about the same individuals.
+fn satisfying(bindings: &[Binding], assignments: usize) -> Vec<Vec<usize>> {
+    let of = |binding: &Binding| {
+        let same: Vec<_> = (bindings.iter())
+            .filter(|b| b.group == binding.group)
+            .collect();
+        let all = |a: &usize| same.iter().all(|b| b.truth[*a]);
+        (0..assignments).filter(all).collect()
+    };
+    bindings.iter().map(of).collect()
 }
 
 fn expected(case: &Case, bindings: &[Binding], occurs: &[Vec<usize>]) -> Vec<Vec<u32>> {
@@ -366,9 +402,7 @@ fn try_case(seed: u64, classes: usize, individuals: usize) {
     };
     let context = |what: &str| format!("seed {seed}, {what}, {classes} classes:\n{}", case.text);
     // All that satisfy a binding.
-    let occurs: Vec<Vec<usize>> = (bindings.iter())
-        .map(|b| (0..all.len()).filter(|a| b.truth[*a]).collect())
-        .collect();
+    let occurs = satisfying(&bindings, all.len());
     let found = ask(None, &[]);
     compare(
         &found,
@@ -413,7 +447,7 @@ fn from_file(case: &Case, bindings: &[Binding], rng: &mut Rng, ask: &Ask<'_>, co
         let asks = |variable: &str| {
             line.contains(&format!("digit({variable}")) || line.contains(&format!("low({variable}"))
         };
-        let columns: Vec<&str> = ["x", "y"].into_iter().filter(|v| asks(v)).collect();
+        let columns: Vec<&str> = (["x", "y", "w"].into_iter()).filter(|v| asks(v)).collect();
         if asks("z") || columns.is_empty() {
             continue;
         }
@@ -435,18 +469,22 @@ fn from_file(case: &Case, bindings: &[Binding], rng: &mut Rng, ask: &Ask<'_>, co
     }
     let all = assignments(case.classes, case.individuals);
     let occurs: Vec<Vec<usize>> = (bindings.iter())
-        .map(|b| {
+        .zip(satisfying(bindings, all.len()))
+        .map(|(b, joint)| {
             let support = supports.iter().find(|s| b.axiom.starts_with(&s.axiom));
             let fits = |a: &usize| {
                 let is = |(column, class): (&Vec<String>, &u32)| {
                     all[*a][b.variables[&column[0]] as usize] == *class
                 };
-                support.is_none_or(|s| s.rows.iter().any(|r| s.columns.iter().zip(r).all(is)))
+                support.is_some_and(|s| s.rows.iter().any(|r| s.columns.iter().zip(r).all(is)))
             };
-            (0..all.len())
-                .filter(fits)
-                .filter(|a| b.truth[*a])
-                .collect()
+            match support {
+                None => joint,
+                Some(_) => (0..all.len())
+                    .filter(fits)
+                    .filter(|a| b.truth[*a])
+                    .collect(),
+            }
         })
         .collect();
     let found = ask(None, &supports);
@@ -477,9 +515,7 @@ fn so_they_are_with_eight_classes() {
         let case = random_case(&mut rng, 8, individuals);
         let bindings = bindings(&case);
         let all = assignments(8, individuals);
-        let occurs: Vec<Vec<usize>> = (bindings.iter())
-            .map(|b| (0..all.len()).filter(|a| b.truth[*a]).collect())
-            .collect();
+        let occurs = satisfying(&bindings, all.len());
         let (mut maps, mut bijective) = (0_u64, 0_u64);
         each_map(&case, &bindings, &occurs, &mut |map| {
             maps += 1;
@@ -622,4 +658,41 @@ fn what_cannot_be_true_requires_nothing() {
     let outputs = [Output::softmax()];
     let found = Identify::new(&data, &outputs, PredicateId(0)).identify();
     assert_eq!(found.expect("it can be counted").maps, "27");
+}
+
+#[test]
+fn bindings_about_the_same_individuals_are_one() {
+    // No two neighbours have the same of four colours, which every permutation keeps, and nothing else.
+    let ways = [
+        "axiom proper: forall (x, y) in edges. forall k: Colour. not (is(x, k) and is(y, k))",
+        "axiom proper: forall k: Colour. forall (x, y) in edges. not (is(x, k) and is(y, k))",
+        "axiom proper: forall (x, y) in edges, k: Colour. not (is(x, k) and is(y, k))",
+        "axiom proper for k: Colour: forall (x, y) in edges. not (is(x, k) and is(y, k))",
+        "axiom proper: forall (x, y) in edges. all k: Colour. not (is(x, k) and is(y, k))",
+        "define apart(x: Node, y: Node): forall k: Colour. not (is(x, k) and is(y, k))
+         axiom proper: forall (x, y) in edges. apart(x, y)",
+    ];
+    for way in ways {
+        let text = format!(
+            "sort Node  sort Colour = 0..3  table edges(x: Node, y: Node)  predicate is(Node, Colour)\n{way}"
+        );
+        let theory = Theory::parse(Source::new("t", &text)).unwrap_or_else(|e| panic!("{e}"));
+        let mut data = Data::new(&theory);
+        data.set_size("Node", 4).expect("a size");
+        let column = |cells: &[u32]| ColumnData::Individuals(cells.to_vec());
+        data.set_rows("edges", vec![column(&[0, 1, 2, 3]), column(&[1, 2, 3, 3])])
+            .expect("rows");
+        let outputs = [Output::softmax()];
+        let found = Identify::new(&data, &outputs, PredicateId(0)).identify();
+        let found = found.unwrap_or_else(|e| panic!("{e}\n{text}"));
+        assert_eq!(found.maps, "24", "{text}");
+        assert_eq!(found.bijective.as_deref(), Some("24"), "{text}");
+        // Nobody differs from itself.
+        let warnings: Vec<_> = found.warnings.iter().map(|w| w.message()).collect();
+        assert_eq!(
+            warnings,
+            ["axiom `proper`: no true classes satisfy 1 of its 4 bindings, which require nothing"],
+            "{text}"
+        );
+    }
 }

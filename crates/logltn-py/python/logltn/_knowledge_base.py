@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 from collections import OrderedDict
@@ -518,15 +517,19 @@ class KnowledgeBase(Asking, Worlds):
         >>> found["maps"], found["fixed"], found["labels"]
         ('3', [0, 1], [{'class': 2, 'maps': '1'}])
         """
-        if isinstance(labels, Mapping):
-            if len(labels) != 1:
-                _native.raise_problems([("wrong-type", "`labels`: expected the classes of the individuals of one sort", None)])
-            (labels,) = labels.values()
         problems: Problems = []
-        supports = [(axiom, *_support(axiom, given, problems)) for axiom, given in (support or {}).items()]
+        sort = None
+        if isinstance(labels, Mapping):
+            if len(labels) == 1:
+                ((sort, labels),) = labels.items()
+            else:
+                problems.append(("wrong-type", "`labels`: expected the classes of the individuals of one sort", None))
+        given = _given.names(support, "support", problems).items()
+        supports = [(axiom, *_support(axiom, rows, problems)) for axiom, rows in given]
+        own = None if labels is None or problems else (None if sort is None else str(sort), _texts(labels))
         if problems:
             _native.raise_problems(problems)
-        return json.loads(_native.identify(self._native, predicate, supports, None if labels is None else _texts(labels)))
+        return json.loads(_native.identify(self._native, predicate, supports, own))
 
     def check(self) -> dict[str, Any]:
         """The document of ``logltn check --json``. The values count as ``"host"`` there, and the cost of a step is
@@ -648,26 +651,25 @@ class Evaluation:
 
 def _texts(column: Any) -> list[str]:
     """Classes as they are written: integers without a point, labels by name."""
+    column = column.detach().cpu() if hasattr(column, "detach") else column
     cells = np.asarray(column).ravel().tolist() if not isinstance(column, (list, tuple)) else column
+    cells = [c.item() if hasattr(c, "item") else c for c in cells]
     return [str(int(c)) if isinstance(c, (int, np.integer)) or (isinstance(c, float) and c.is_integer()) else str(c) for c in cells]
 
 
-def _support(axiom: str, given: Any, problems: Problems) -> tuple[list[str], list[list[str]]]:
-    """The columns of a support, and its rows."""
+def _support(axiom: str, given: Any, problems: Problems) -> tuple[Any, list[str], list[list[str]]]:
+    """The file of a support, or its columns and its rows."""
     if isinstance(given, (str, os.PathLike)):
-        with open(given, newline="", encoding="utf-8") as file:
-            header, *rows = list(csv.reader(file)) or [[]]
-        columns = [name.strip() for name in header]
-        return columns, [[cell.strip() for cell in row] for row in rows if row]
+        return given, [], []
     if not hasattr(given, "keys") and not hasattr(given, "columns"):
         problems.append(("wrong-type", f"`support` of `{axiom}`: expected a dict of columns, a data frame or a path", None))
-        return [], []
+        return None, [], []
     names = [str(name) for name in (given.keys() if hasattr(given, "keys") else given.columns)]
     cells = [_texts(given[name]) for name in names]
     if len({len(column) for column in cells}) > 1:
         problems.append(("sizes-disagree", f"`support` of `{axiom}`: its columns have different lengths", None))
-        return [], []
-    return names, [list(row) for row in zip(*cells)]
+        return None, [], []
+    return None, names, [list(row) for row in zip(*cells)]
 
 
 def _listed(given: Any) -> Any:

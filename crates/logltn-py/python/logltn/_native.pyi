@@ -1,5 +1,6 @@
 """The native part, for type checkers; nothing of it is for users."""
 
+import os
 from typing import Any
 
 import numpy as np
@@ -62,8 +63,8 @@ def export_worlds(
 def identify(
     knowledge: KnowledgeBase,
     predicate: str | None,
-    supports: list[tuple[str, list[str], list[list[str]]]],
-    labels: list[str] | None,
+    supports: list[tuple[str, str | os.PathLike[str] | None, list[str], list[list[str]]]],
+    labels: tuple[str | None, list[str]] | None,
 ) -> str: ...
 def load_run(
     folder: str, double: bool | None, threads: int | None, memory: int | None

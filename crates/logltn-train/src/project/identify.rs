@@ -1,10 +1,10 @@
 //! Whether the axioms fix the classes of a predicate, given the manifest's labels, tables and numbers.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use logltn::theory::PredicateId;
-use logltn::{Code, Diagnostic, Diagnostics, Identified, Identify, OutputKind, Support};
+use logltn::{Code, Data, Diagnostic, Diagnostics, Identified, Identify, OutputKind, Support};
 use logltn_data::CsvFile;
 use logltn_data::problems::{Problems, shown};
 
@@ -56,18 +56,7 @@ impl Project {
         let labels = self.class_labels(predicate, out)?;
         let mut supports = Vec::new();
         for (axiom, path) in &options.supports {
-            let support = self.support(predicate, axiom, path)?;
-            if support.rows.is_empty() {
-                let what = format!(
-                    "{}: there are no rows, so axiom `{axiom}` requires nothing",
-                    support.name
-                );
-                out.push(
-                    Diagnostic::warning(Code::MissingData, what)
-                        .help("list the true classes that occur in it, a row for each combination"),
-                );
-            }
-            supports.push(support);
+            supports.push(read_support(&self.data, predicate, axiom, path)?);
         }
         let given: Vec<bool> = self.numbers.iter().map(Option::is_some).collect();
         let known = |p: PredicateId, row: &[u32], class: u32| self.crisp(p, row, class);
@@ -80,7 +69,9 @@ impl Project {
             until: options.until,
             ..Identify::new(&self.data, &self.outputs, predicate)
         };
-        question.identify()
+        let identified = question.identify()?;
+        out.extend(identified.warnings.iter().cloned());
+        Ok(identified)
     }
 
     /// The true class of each individual, if the manifest has labels that are classes of the predicate.
@@ -124,47 +115,6 @@ impl Project {
         }
     }
 
-    fn support(
-        &self,
-        predicate: PredicateId,
-        axiom: &str,
-        path: &std::path::Path,
-    ) -> Result<Support, Diagnostics> {
-        let file = CsvFile::read(path)?;
-        let classes = Identify::classes(&self.data, predicate).unwrap_or_default();
-        let mut problems = Problems::new();
-        let mut rows = Vec::with_capacity(file.rows());
-        for row in file.whole_rows() {
-            let mut own = Vec::with_capacity(file.columns().len());
-            for column in 0..file.columns().len() {
-                let cell = file.cell(row, column);
-                match classes.get(cell) {
-                    Some(class) => own.push(*class),
-                    None => problems.push(|| {
-                        let name = &self.theory()[predicate].name;
-                        let what = format!(
-                            "{}: expected a class of `{name}`, found {}",
-                            file.place(row, column),
-                            shown(cell)
-                        );
-                        Diagnostic::error(Code::UnknownIndividual, what)
-                    }),
-                }
-            }
-            rows.push(own);
-        }
-        let variables = |column: &String| {
-            let inner = column.trim().trim_start_matches('(').trim_end_matches(')');
-            inner.split(',').map(|v| v.trim().to_string()).collect()
-        };
-        problems.finish(Support {
-            axiom: axiom.to_string(),
-            columns: file.columns().iter().map(variables).collect(),
-            rows,
-            name: file.name().to_string(),
-        })
-    }
-
     /// Whether a predicate given by numbers is true or false for a row; `None` if it is in between.
     fn crisp(&self, predicate: PredicateId, row: &[u32], class: u32) -> Option<bool> {
         let numbers = self.numbers[predicate.index()].as_ref()?;
@@ -176,4 +126,46 @@ impl Project {
             _ => None,
         }
     }
+}
+
+/// Reads the true classes that occur in an axiom.
+///
+/// # Errors
+/// If the file cannot be read, or has what is not a class.
+pub fn read_support(
+    data: &Data,
+    predicate: PredicateId,
+    axiom: &str,
+    path: &Path,
+) -> Result<Support, Diagnostics> {
+    let file = CsvFile::read(path)?;
+    let classes = Identify::classes(data, predicate).unwrap_or_default();
+    let name = &data.theory()[predicate].name;
+    let mut problems = Problems::new();
+    let mut rows = Vec::with_capacity(file.rows());
+    for row in file.whole_rows() {
+        let mut own = Vec::with_capacity(file.columns().len());
+        for column in 0..file.columns().len() {
+            let cell = file.cell(row, column);
+            match classes.get(cell) {
+                Some(class) => own.push(*class),
+                None => problems.push(|| {
+                    let what = format!(
+                        "{}: expected a class of `{name}`, found {}",
+                        file.place(row, column),
+                        shown(cell)
+                    );
+                    Diagnostic::error(Code::UnknownIndividual, what)
+                }),
+            }
+        }
+        rows.push(own);
+    }
+    let columns = file.columns().iter();
+    problems.finish(Support {
+        axiom: axiom.to_string(),
+        columns: columns.map(|c| Support::variables(c)).collect(),
+        rows,
+        name: file.name().to_string(),
+    })
 }

@@ -53,7 +53,7 @@ use crate::manifest::{
 
 pub use asked_rows::AskedRows;
 pub use features::{Chosen, FeatureFile, Features, FieldShape, scaled};
-pub use identify::IdentifyOptions;
+pub use identify::{IdentifyOptions, read_support};
 pub use number_tables::NumberTable;
 pub use texts::check_texts;
 pub use theory_file::read_theory_file;

@@ -3,8 +3,9 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::constraints::{Collected, Constraints, Listed, combinations, holds, renamed};
-use super::support::{self, Columns, taken};
-use super::{Identify, Support, SupportKind, too_hard};
+use super::joined::{Groups, Key, States};
+use super::support::{self, Columns, Rows, taken};
+use super::{Identify, SupportKind, too_hard};
 use crate::circuit::{Proposition, Shape};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::plan::events::{EventLister, ListedEvent};
@@ -18,6 +19,7 @@ pub(super) struct Required {
     pub support: SupportKind,
     pub left_out: Vec<String>,
     pub contradicted: u64,
+    pub warnings: Diagnostics,
 }
 
 /// All constraints of the axioms.
@@ -50,14 +52,19 @@ pub(super) fn required(question: &Identify, classes: usize) -> Result<Required, 
         seen: FxHashSet::default(),
         work: MOST_WORK,
         contradicted: 0,
+        numbers: FxHashMap::default(),
+        formulas: Vec::new(),
+        states: States::default(),
+        groups: Groups::default(),
+        rows: (question.supports.iter()).map(Rows::new).collect(),
+        warnings: Diagnostics::new(),
     };
     let (mut left_out, mut support) = (Vec::new(), None);
     for (program, axiom) in plan.axioms.iter().enumerate() {
         let about = speaks_of(&plan, program, question);
         let whole = plan.data.theory().axioms[axiom.axiom].name.as_str();
-        let file = (question.supports.iter())
-            .find(|s| s.axiom == axiom.name)
-            .or_else(|| question.supports.iter().find(|s| s.axiom == whole));
+        let listed = |name: &str| question.supports.iter().position(|s| s.axiom == name);
+        let file = listed(&axiom.name).or_else(|| listed(whole));
         let events = match about {
             About::Others => None,
             About::Classes | About::Nothing => {
@@ -69,6 +76,15 @@ pub(super) fn required(question: &Identify, classes: usize) -> Result<Required, 
             (Some(kind), About::Classes) => support = support.max(Some(kind)),
             _ => {}
         }
+        let next = plan.axioms.get(program + 1);
+        if next.is_none_or(|next| next.axiom != axiom.axiom) {
+            collector.require_groups(whole)?;
+        }
+    }
+    for (rows, file) in collector.rows.iter().zip(question.supports) {
+        collector
+            .warnings
+            .extend(rows.warning(file, data.theory(), question.predicate));
     }
     let kind = match (question.labels, question.supports) {
         (Some(_), _) => SupportKind::Labels,
@@ -80,6 +96,7 @@ pub(super) fn required(question: &Identify, classes: usize) -> Result<Required, 
         support: support.unwrap_or(kind),
         left_out,
         contradicted: collector.contradicted,
+        warnings: collector.warnings,
     })
 }
 
@@ -133,6 +150,15 @@ struct Collector<'a> {
     seen: FxHashSet<(u32, Vec<u32>)>,
     work: u64,
     contradicted: u64,
+    /// What single bindings say, by number.
+    numbers: FxHashMap<Shape, u32>,
+    formulas: Vec<Proposition>,
+    states: States,
+    /// Of the axiom, or of the members of the family that have been looked at.
+    groups: Groups,
+    /// By support: which of its rows count.
+    rows: Vec<Rows>,
+    warnings: Diagnostics,
 }
 
 /// For an event: its formula over the individuals that the predicate is queried at, numbered in order of
@@ -150,7 +176,7 @@ impl Collector<'_> {
         plan: &Plan,
         lister: &mut EventLister,
         program: usize,
-        file: Option<&Support>,
+        file: Option<usize>,
     ) -> Result<Option<SupportKind>, Diagnostics> {
         let name = &plan.axioms[program].name;
         let single = plan.data.theory()[self.question.predicate].arguments.len() == 2;
@@ -164,8 +190,12 @@ impl Collector<'_> {
         let mut required: FxHashSet<(u32, Vec<u32>)> = FxHashSet::default();
         let mut in_order = Vec::new();
         let (mut unknown, mut contradicted) = (false, 0);
-        let columns = file.map(|f| Columns::new(plan, program, self.question.predicate, f));
+        let given = file.map(|f| &self.question.supports[f]);
+        let columns = given.map(|f| Columns::new(plan, program, self.question.predicate, f));
         let mut columns = columns.transpose()?;
+        let mut rows = given.map(Rows::new);
+        let mut groups = Groups::default();
+        let key = Key::new(plan, program, self.question.predicate);
         let mut looked_at = 0_u64;
         lister.each(program, &mut |event| {
             if self.is_late() {
@@ -198,29 +228,18 @@ impl Collector<'_> {
                 }
                 return Ok(!unknown);
             }
-            if let Some(columns) = &mut columns {
+            if let (Some(columns), Some(rows)) = (&mut columns, &mut rows) {
                 let places = columns.places(&event, &asked, &individuals)?;
                 let shape = self.shape(&asked);
-                for row in &columns.file.rows {
-                    if let Some(truly) = taken(row, &places, asked.individuals.len())
-                        && holds(&asked.formula, &truly)
-                    {
-                        add(shape, &truly);
-                    }
-                }
+                rows.each(columns.file, &mut |row| {
+                    let truly = taken(row, &places, asked.individuals.len());
+                    let truly = truly.filter(|truly| holds(&asked.formula, truly));
+                    truly.inspect(|truly| add(shape, truly)).is_some()
+                });
                 return Ok(true);
             }
-            let parts = asked.parts();
-            let shapes: Vec<u32> = parts.iter().map(|part| self.shape(part)).collect();
-            // An event that cannot be true adds no constraint, even if its parts would.
-            if shapes.len() > 1 && shapes.iter().any(|shape| self.never_true(*shape)) {
-                return Ok(true);
-            }
-            for shape in shapes {
-                if required.insert((shape, Vec::new())) {
-                    in_order.push((shape, Vec::new()));
-                }
-            }
+            let number = self.number(&asked.formula);
+            groups.add(&mut self.states, key.of(&event), number, &asked.individuals);
             Ok(true)
         })?;
         if unknown {
@@ -230,13 +249,60 @@ impl Collector<'_> {
             columns.finish()?;
         }
         self.contradicted += contradicted;
+        if let (Some(file), Some(rows)) = (file, &rows) {
+            self.rows[file].take(rows);
+        }
         for (shape, truly) in in_order {
-            match kind {
-                SupportKind::Satisfying => self.require_all(shape, name)?,
-                _ => self.require(shape, &truly, name)?,
+            self.require(shape, &truly, name)?;
+        }
+        self.groups.take(&mut self.states, groups);
+        Ok(Some(kind))
+    }
+
+    /// Requires what the groups of an axiom or a family do, for all true classes that satisfy them.
+    fn require_groups(&mut self, axiom: &str) -> Result<(), Diagnostics> {
+        let groups = std::mem::take(&mut self.groups);
+        let (mut all, mut never) = (0, 0);
+        for (state, count) in groups.states() {
+            let steps = self.states.all(state).into_iter();
+            let formulas = steps.map(|(formula, places)| {
+                renamed(&self.formulas[*formula as usize], &|v| places[v as usize])
+            });
+            let formula = Proposition::and(formulas);
+            let individuals: Vec<Vec<u32>> =
+                (0..variables(&formula) as u32).map(|i| vec![i]).collect();
+            let parts = Asked::new(formula, &individuals).parts();
+            let shapes: Vec<u32> = parts.iter().map(|part| self.shape(part)).collect();
+            all += count;
+            // What cannot be true as a whole requires nothing, even if its parts would.
+            if shapes.iter().any(|shape| self.never_true(*shape)) {
+                never += count;
+                continue;
+            }
+            for shape in shapes {
+                self.require_all(shape, axiom)?;
             }
         }
-        Ok(Some(kind))
+        if never > 0 {
+            let what = format!(
+                "axiom `{axiom}`: no true classes satisfy {never} of its {all} bindings, which require nothing"
+            );
+            self.warnings
+                .push(Diagnostic::warning(Code::MissingData, what));
+        }
+        Ok(())
+    }
+
+    /// The number of what a binding says.
+    fn number(&mut self, formula: &Proposition) -> u32 {
+        let classes = self.classes as u32;
+        let (shape, _) = Shape::of([formula].into_iter(), |_| classes);
+        let next = self.formulas.len() as u32;
+        let number = *self.numbers.entry(shape).or_insert(next);
+        if number == next {
+            self.formulas.push(formula.clone());
+        }
+        number
     }
 
     /// The event over individuals after known atoms are filled in, and the individuals that it mentioned before;

@@ -9,6 +9,7 @@ mod bijections;
 mod constraints;
 mod count;
 mod events;
+mod joined;
 mod support;
 
 use std::collections::BTreeMap;
@@ -88,6 +89,14 @@ pub struct Support {
     pub name: String,
 }
 
+impl Support {
+    /// The variables that a column's name means: `x`, or `x,y` in parentheses or not.
+    pub fn variables(column: &str) -> Vec<String> {
+        let inner = column.trim().trim_start_matches('(').trim_end_matches(')');
+        inner.split(',').map(|v| v.trim().to_string()).collect()
+    }
+}
+
 /// The source of the true classes that are assumed to occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SupportKind {
@@ -142,6 +151,8 @@ pub struct Identified {
     pub left_out: Vec<String>,
     /// How many bindings the labels themselves break.
     pub contradicted: u64,
+    /// What requires nothing, and should.
+    pub warnings: Diagnostics,
     constraints: Arc<Constraints>,
 }
 
@@ -314,6 +325,7 @@ impl<'a> Identify<'a> {
             labels: counted.labels,
             left_out: required.left_out,
             contradicted: required.contradicted,
+            warnings: required.warnings,
             constraints,
         })
     }

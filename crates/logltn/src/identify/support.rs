@@ -2,14 +2,14 @@
 
 use rustc_hash::FxHashSet;
 
-use super::Support;
 use super::events::Asked;
+use super::{Identify, Support};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, did_you_mean};
-use crate::plan::Plan;
 use crate::plan::events::ListedEvent;
+use crate::plan::{Individual, Plan};
 use crate::recursion::deep;
 use crate::theory::{
-    ColumnSort, DefinitionId, Formula, FormulaKind, PredicateId, Term, TermKind, Theory,
+    Axiom, ColumnSort, DefinitionId, Formula, FormulaKind, PredicateId, Term, TermKind, Theory,
 };
 
 /// Refuses supports of axioms that do not exist, or that have one already.
@@ -77,14 +77,7 @@ impl<'a> Columns<'a> {
             }
         }
         let axiom = &plan.data.theory().axioms[plan.axioms[program].axiom];
-        let mut text = Text {
-            theory: plan.data.theory(),
-            predicate,
-            asked: FxHashSet::default(),
-            seen: FxHashSet::default(),
-        };
-        let own_names = axiom.variables.iter().map(|v| Some(v.name.as_str()));
-        text.read(&axiom.formula, &own_names.collect::<Vec<_>>());
+        let text = Text::of(plan.data.theory(), axiom, predicate);
         let mentioned = |column: &Vec<String>| {
             let column: Vec<&str> = column.iter().map(String::as_str).collect();
             text.asked.contains(&column)
@@ -185,12 +178,21 @@ impl<'a> Columns<'a> {
     }
 }
 
+/// By variable of an axiom: whether the predicate is asked about the class of whoever it is bound to.
+pub(super) fn individuals(theory: &Theory, axiom: &Axiom, predicate: PredicateId) -> Vec<bool> {
+    let text = Text::of(theory, axiom, predicate);
+    let names = axiom.variables.iter().map(|v| v.name.as_str());
+    names.map(|name| text.individuals.contains(name)).collect()
+}
+
 /// Finds the atoms of a predicate in an axiom and in its definitions.
 struct Text<'t> {
     theory: &'t Theory,
     predicate: PredicateId,
     /// The variables of the axiom in the arguments before the class.
     asked: FxHashSet<Vec<&'t str>>,
+    /// Each of them, also inside of a function.
+    individuals: FxHashSet<&'t str>,
     /// Uses of definitions that have been visited, by the values of their parameters.
     seen: FxHashSet<(DefinitionId, Names<'t>)>,
 }
@@ -199,6 +201,19 @@ struct Text<'t> {
 type Names<'t> = Vec<Option<&'t str>>;
 
 impl<'t> Text<'t> {
+    fn of(theory: &'t Theory, axiom: &'t Axiom, predicate: PredicateId) -> Text<'t> {
+        let mut text = Text {
+            theory,
+            predicate,
+            asked: FxHashSet::default(),
+            individuals: FxHashSet::default(),
+            seen: FxHashSet::default(),
+        };
+        let own_names = axiom.variables.iter().map(|v| Some(v.name.as_str()));
+        text.read(&axiom.formula, &own_names.collect::<Vec<_>>());
+        text
+    }
+
     fn read(&mut self, formula: &'t Formula, names: &[Option<&'t str>]) {
         let name = |term: &Term| match term.kind {
             TermKind::Variable(id) => names.get(id.index()).copied().flatten(),
@@ -212,6 +227,13 @@ impl<'t> Text<'t> {
                 let before = &arguments[..arguments.len().saturating_sub(1)];
                 self.asked
                     .extend(before.iter().map(name).collect::<Option<Vec<_>>>());
+                let mut terms: Vec<&Term> = before.iter().collect();
+                while let Some(term) = terms.pop() {
+                    self.individuals.extend(name(term));
+                    if let TermKind::Apply(_, arguments) = &term.kind {
+                        terms.extend(arguments);
+                    }
+                }
             }
             FormulaKind::Use {
                 definition,
@@ -239,4 +261,88 @@ pub(super) fn taken(row: &[u32], places: &[Option<usize>], individuals: usize) -
         }
     }
     truly.into_iter().collect()
+}
+
+/// Which rows of a support count.
+#[derive(Default)]
+pub(super) struct Rows {
+    counts: Vec<bool>,
+    bindings: u64,
+    /// Bindings that no row satisfies.
+    unmet: u64,
+}
+
+impl Rows {
+    pub fn new(file: &Support) -> Rows {
+        Rows {
+            counts: vec![false; file.rows.len()],
+            ..Rows::default()
+        }
+    }
+
+    /// Asks of each row whether it satisfies a binding.
+    pub fn each(&mut self, file: &Support, satisfies: &mut dyn FnMut(&[u32]) -> bool) {
+        let mut met = false;
+        for (row, counts) in file.rows.iter().zip(&mut self.counts) {
+            let own = satisfies(row);
+            *counts |= own;
+            met |= own;
+        }
+        self.bindings += 1;
+        self.unmet += u64::from(!met);
+    }
+
+    /// Adds what another member of the family found.
+    pub fn take(&mut self, other: &Rows) {
+        let both = self.counts.iter_mut().zip(&other.counts);
+        both.for_each(|(counts, also)| *counts |= also);
+        self.bindings += other.bindings;
+        self.unmet += other.unmet;
+    }
+
+    /// Of rows that count for nothing, and of bindings that nothing counts for.
+    pub fn warning(
+        &self,
+        file: &Support,
+        theory: &Theory,
+        predicate: PredicateId,
+    ) -> Option<Diagnostic> {
+        let (name, axiom, bindings) = (&file.name, &file.axiom, self.bindings);
+        let warn = |what: String| Some(Diagnostic::warning(Code::MissingData, what));
+        if file.rows.is_empty() {
+            let warning = warn(format!(
+                "{name}: there are no rows, so axiom `{axiom}` requires nothing"
+            ));
+            return warning.map(|w| {
+                w.help("list the true classes that occur in it, a row for each combination")
+            });
+        }
+        if bindings == 0 {
+            return None;
+        }
+        let idle = self.counts.iter().filter(|counts| !**counts).count();
+        let Some(first) = self.counts.iter().position(|counts| !counts) else {
+            if self.unmet == 0 {
+                return None;
+            }
+            return warn(format!(
+                "{name}: no row satisfies {} of the {bindings} bindings of axiom `{axiom}`, which require nothing",
+                self.unmet
+            ));
+        };
+        let (classes, _) = Identify::sorts(theory, predicate)?;
+        let cells = file.columns.iter().zip(&file.rows[first]);
+        let cells = cells.map(|(column, class)| {
+            format!(
+                "{} = {}",
+                column.join(","),
+                Individual::of(theory, classes, *class)
+            )
+        });
+        let cells = cells.collect::<Vec<_>>().join(", ");
+        let rows = file.rows.len();
+        warn(format!(
+            "{name}: {idle} of {rows} rows satisfy no binding of axiom `{axiom}`, so they count for nothing; the first has {cells}"
+        ))
+    }
 }

@@ -346,6 +346,7 @@ pub(super) struct Prepared<'a> {
     pub index: usize,
     pub normal: Normal,
     name: String,
+    individuals: Vec<u32>,
     forms: Forms,
     rewrites: Vec<Rewrite>,
     hard: bool,
@@ -396,7 +397,11 @@ fn prepare_member<'a>(
         semantics, options, ..
     } = problem;
     let axiom = &problem.data.theory().axioms[index];
-    let Member { name, formula } = member;
+    let Member {
+        name,
+        individuals,
+        formula,
+    } = member;
     let shards = problem.shards(index);
     if let Some(shards) = shards {
         shards.check(axiom, &formula, semantics)?;
@@ -423,6 +428,7 @@ fn prepare_member<'a>(
         scope,
         index,
         name,
+        individuals,
         forms: Forms::default(),
         rewrites: Vec::new(),
         hard,
@@ -476,6 +482,7 @@ fn ground_prepared(
     let Prepared {
         normal,
         name,
+        individuals,
         forms,
         mut rewrites,
         hard,
@@ -513,6 +520,7 @@ fn ground_prepared(
         },
         span: axiom.name_span,
         hard,
+        individuals,
     };
     Ok(Grounded {
         axiom,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::data::Data;
 use crate::guard::{Cell, Scope};
 use crate::plan::program::{Digit, DigitOf, MOST_CODES, Ranking};
 use crate::source::Span;
@@ -93,6 +94,36 @@ pub struct BlamedLiteral {
     pub individuals: Vec<(SortId, u32)>,
     /// Its first place in the theory.
     pub span: Span,
+}
+
+impl Digit {
+    /// What it counts, the last varying first: how many there are, and the variable if these are a sort's individuals and not
+    /// rows.
+    pub(crate) fn parts(&self, data: &Data) -> Vec<(u64, Option<VarId>)> {
+        let (table, variables) = match &self.of {
+            DigitOf::Variable(v) => return vec![(self.extent, Some(*v))],
+            DigitOf::Row(table, variables) => (*table, variables),
+        };
+        let theory = data.theory();
+        let Some(product) = table.product().map(|at| &theory.products[at]) else {
+            return vec![(self.extent, None)];
+        };
+        let mut column = 0;
+        let part = |part: &ProductPart| {
+            let first = variables.get(column).copied();
+            match *part {
+                ProductPart::Rows(table) => {
+                    column += theory[table].columns.len();
+                    (data.table(table).map_or(0, |t| t.rows) as u64, None)
+                }
+                ProductPart::Sort(sort) => {
+                    column += 1;
+                    (data.size(sort) as u64, first)
+                }
+            }
+        };
+        product.parts.iter().map(part).collect()
+    }
 }
 
 impl Ranking {

@@ -189,6 +189,8 @@ pub struct PlannedAxiom {
     pub span: Span,
     /// Whether it is a law of a semantics with exact probabilities: it then has no truth and no weight.
     pub hard: bool,
+    /// Of a member of a family: what the family's variables are, in its order.
+    pub(crate) individuals: Vec<u32>,
 }
 
 /// How a plan uses a definition.
@@ -458,6 +460,15 @@ impl Plan {
         (self.requests.iter())
             .map(|request| u128::from(request.grid()).min(asked) * request.width as u128)
             .fold(0, u128::saturating_add)
+    }
+
+    /// How many values definitions and shared parts have, plain and negated, at each depth that is asked for.
+    pub fn tuples(&self) -> u128 {
+        let of = |stratum: &strata::StratumPlan| {
+            let signs = stratum.programs.iter().flatten().count();
+            (signs * stratum.layers) as u128 * stratum.codes.len() as u128
+        };
+        self.strata.strata.iter().map(of).sum()
     }
 
     /// About how much memory the lists of bindings and the maps take.

@@ -569,6 +569,12 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
         """:meth:`logltn.KnowledgeBase.check`."""
         return self._knowledge.check()
 
+    def identify(
+        self, predicate: str | None = None, support: Mapping[str, Any] | None = None, labels: Any = None
+    ) -> dict[str, Any]:
+        """:meth:`logltn.KnowledgeBase.identify`."""
+        return self._knowledge.identify(predicate, support, labels)
+
     def extra_repr(self) -> str:
         return ", ".join(self.theory.axioms)
 

@@ -10,6 +10,7 @@ use crate::memory;
 use crate::plan::Plan;
 use crate::plan::active::Active;
 use crate::plan::individual::Bound;
+use crate::theory::VarId;
 
 /// Visits the events of a plan that was made without compiling them.
 pub(crate) struct EventLister<'p> {
@@ -86,6 +87,22 @@ impl ListedEvent<'_> {
         let mut row = vec![0; request.extents.len()];
         request.decode(atom.code, &mut row);
         (atom.request as usize, row, atom.class)
+    }
+
+    /// Rows and individuals that the leading quantifiers are at, but for the variables of sorts that are not kept.
+    pub fn place(&self, keeps: impl Fn(VarId) -> bool) -> Vec<u32> {
+        let ranking = self.plan.programs[self.program].ranking.as_ref();
+        let mut place = Vec::new();
+        for digit in ranking.iter().flat_map(|r| &r.digits) {
+            let mut value = self.codes[digit.code] / digit.stride % digit.extent;
+            for (size, variable) in digit.parts(&self.plan.data).into_iter().rev() {
+                if variable.is_none_or(&keeps) {
+                    place.push((value % size) as u32);
+                }
+                value /= size;
+            }
+        }
+        place
     }
 
     /// The values of the variables of the leading quantifiers.

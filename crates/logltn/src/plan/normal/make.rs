@@ -19,6 +19,8 @@ use crate::theory::*;
 pub(crate) struct Member {
     /// `name[individual]` for a member of a family.
     pub name: String,
+    /// What a family's variables are, in its order.
+    pub individuals: Vec<u32>,
     pub formula: Normal,
 }
 
@@ -46,6 +48,7 @@ impl Maker<'_> {
             let formula = self.root(&axiom.formula)?;
             return Ok(vec![Member {
                 name: axiom.name.clone(),
+                individuals: Vec::new(),
                 formula,
             }]);
         };
@@ -72,6 +75,7 @@ impl Maker<'_> {
             self.check_memory(axiom.name_span)?;
             members.push(Member {
                 name: format!("{}[{}]", axiom.name, names.join(", ")),
+                individuals: cells,
                 formula: self.root(&axiom.formula)?,
             });
         }
