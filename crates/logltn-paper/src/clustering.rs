@@ -8,7 +8,7 @@ use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::{CsvFile, read_bytes};
 use logltn_learn::By;
 use logltn_learn::metrics::adjusted_rand_index;
-use logltn_report::{LinesOptions, ScatterPanel, lines_png, panels_png, pca_2d};
+use logltn_report::{Chart, ScatterPanel, pca_2d, write_charts, write_scatter};
 use logltn_train::project::{Features, Project};
 
 use super::curves::curves;
@@ -248,18 +248,19 @@ impl Experiment for Clustering {
             DataKind::Real => "Clusters of the median run (2-D PCA)",
             _ => "Clusters of the median run (2-D PCA), stand-in data",
         };
-        panels_png(&panels, 4, title, &folder.join("assignments.png"))?;
-        let options = LinesOptions {
+        write_scatter(&panels, 4, title, &folder.join("assignments.svg"))?;
+        let chart = Chart {
             title: "Adjusted Rand index during training, mean over runs".into(),
             x_label: "step".into(),
             y_label: "ARI".into(),
-            ..LinesOptions::default()
+            curves: curves(records, &self.configurations(), None, ARI),
+            ..Chart::default()
         };
-        let curves = curves(records, &self.configurations(), None, ARI);
-        lines_png(&curves, &options, &folder.join("curves.png"))?;
+        let learning = chart.title.clone();
+        write_charts(&[chart], &folder.join("curves.svg"))?;
         Ok(vec![
-            (title.to_string(), "assignments.png".to_string()),
-            (options.title, "curves.png".to_string()),
+            (title.to_string(), "assignments.svg".to_string()),
+            (learning, "curves.svg".to_string()),
         ])
     }
 }

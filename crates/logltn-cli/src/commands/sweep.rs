@@ -90,7 +90,7 @@ fn finish(folders: &[PathBuf], out: &Path, json: bool) -> Outcome {
     let shown = Comparison::new(folders).and_then(|comparison| {
         let failed = (comparison.runs.iter())
             .any(|run| run.status == logltn_train::run_directory::RunStatus::Failed);
-        let shown = compare::show(&comparison, Some(&out.join("comparison.png")), json)?;
+        let shown = compare::show(&comparison, Some(&out.join("comparison.svg")), json)?;
         Ok(if failed { Outcome::Failed } else { shown })
     });
     shown.unwrap_or_else(|errors| console::failed(&errors, json))

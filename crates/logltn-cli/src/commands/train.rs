@@ -9,7 +9,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use logltn::{Code, Diagnostic, Diagnostics, Semantics, memory};
 use logltn_dashboard::networks;
 use logltn_learn::{Apart, Begun};
-use logltn_report::{Shades, from_run_directory, pca_2d, scatter_png, shades_png};
+use logltn_report::{
+    ScatterPanel, Shades, from_run_directory, pca_2d, write_scatter, write_shades,
+};
 use logltn_train::project::Project;
 use logltn_train::run_directory::{RunDirectory, RunInfo, StepRecord};
 use logltn_train::train::{
@@ -338,7 +340,7 @@ fn report(trainer: &mut Trainer, directory: &RunDirectory) -> Result<PathBuf, Di
     report.write(directory.path())
 }
 
-/// A picture of each predicate's predictions, `pictures/P.png`. Returns their paths.
+/// A picture of each predicate's predictions, `pictures/P.svg`. Returns their paths.
 fn draw(trainer: &mut Trainer, directory: &RunDirectory) -> Result<Vec<PathBuf>, Diagnostics> {
     let folder = directory.file("pictures");
     let mut drawn = Vec::new();
@@ -351,8 +353,14 @@ fn draw(trainer: &mut Trainer, directory: &RunDirectory) -> Result<Vec<PathBuf>,
             "{}: {} in two principal components",
             found.predicate, found.sort
         );
-        let path = folder.join(format!("{}.png", found.predicate));
-        scatter_png(&points, &found.class, &found.class_names, &title, &path)?;
+        let path = folder.join(format!("{}.svg", found.predicate));
+        let panel = ScatterPanel {
+            points,
+            class: found.class,
+            class_names: found.class_names,
+            ..ScatterPanel::default()
+        };
+        write_scatter(&[panel], 1, &title, &path)?;
         drawn.push(path);
     }
     drawn.extend(draw_concepts(trainer, &folder)?);
@@ -362,7 +370,7 @@ fn draw(trainer: &mut Trainer, directory: &RunDirectory) -> Result<Vec<PathBuf>,
 /// The most classes that a matrix of concepts can show.
 const MOST_CONCEPTS: usize = 40;
 
-/// Predicted against true classes, `pictures/P-concepts.png`, with the shortcut named if there is one.
+/// Predicted against true classes, `pictures/P-concepts.svg`, with the shortcut named if there is one.
 fn draw_concepts(trainer: &mut Trainer, folder: &Path) -> Result<Vec<PathBuf>, Diagnostics> {
     let mut drawn = Vec::new();
     for found in trainer.concepts()? {
@@ -386,9 +394,9 @@ fn draw_concepts(trainer: &mut Trainer, folder: &Path) -> Result<Vec<PathBuf>, D
                 .outlined
                 .extend((0..said.len()).map(|c| *mostly == Some(c as u32)));
         }
-        let path = folder.join(format!("{}-concepts.png", found.predicate));
+        let path = folder.join(format!("{}-concepts.svg", found.predicate));
         let title = format!("{}: concepts", found.predicate);
-        shades_png(&[table], &title, &found.sentence(), &path)?;
+        write_shades(&[table], &title, &found.sentence(), &path)?;
         drawn.push(path);
     }
     Ok(drawn)

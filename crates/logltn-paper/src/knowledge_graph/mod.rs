@@ -18,7 +18,7 @@ use logltn::{Code, Diagnostic, Diagnostics, Output, Source, Theory};
 use logltn_data::read_bytes;
 use logltn_learn::mine::mine;
 use logltn_learn::{Individuals, Schedule, Session};
-use logltn_report::{LinesOptions, lines_png};
+use logltn_report::{Chart, write_charts};
 
 use super::curves::curves;
 use super::jobs::{Finding, Found, Progress};
@@ -444,19 +444,19 @@ impl Experiment for KnowledgeGraph {
         records: &[(Job, RunRecord)],
         folder: &Path,
     ) -> Result<Vec<(String, String)>, Diagnostics> {
-        let options = LinesOptions {
+        let chart = Chart {
             title: format!(
                 "{}: MRR of the validation facts during training",
                 self.name.title()
             ),
             x_label: "epoch".into(),
             y_label: "MRR".into(),
-            markers: true,
-            ..LinesOptions::default()
+            curves: curves(records, &self.configurations(), None, MRR),
+            ..Chart::default()
         };
-        let lines = curves(records, &self.configurations(), None, MRR);
-        lines_png(&lines, &options, &folder.join("curves.png"))?;
-        Ok(vec![(options.title, "curves.png".to_string())])
+        let title = chart.title.clone();
+        write_charts(&[chart], &folder.join("curves.svg"))?;
+        Ok(vec![(title, "curves.svg".to_string())])
     }
 }
 

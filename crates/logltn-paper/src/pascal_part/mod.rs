@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use logltn::theory::PredicateId;
 use logltn::{Code, ColumnData, Diagnostic, Diagnostics};
 use logltn_learn::By;
-use logltn_report::{LinesOptions, Series, line_panels_png};
+use logltn_report::{Chart, write_charts};
 use logltn_train::project::Project;
 
 use super::configuration::with_prob;
@@ -412,25 +412,23 @@ impl Experiment for PascalPart {
                 _ => ": SIMULATED features",
             }
         );
-        let panels: Vec<(Vec<Series>, LinesOptions)> = (METRICS.iter().zip(self.metrics()))
+        let charts: Vec<Chart> = (METRICS.iter().zip(self.metrics()))
             .map(|(&metric, shown)| {
                 let scaled = match metric.smaller_is_better {
                     true => ", scaled up",
                     false => "",
                 };
-                let options = LinesOptions {
+                Chart {
                     title: format!("{} (every {CURVES_ON}th picture{scaled})", shown.title),
                     x_label: "step".into(),
                     y_label: metric.name.into(),
-                    markers: true,
-                    ..LinesOptions::default()
-                };
-                let lines = curves(records, &self.configurations(), None, metric);
-                (lines, options)
+                    curves: curves(records, &self.configurations(), None, metric),
+                    ..Chart::default()
+                }
             })
             .collect();
-        line_panels_png(&panels, &folder.join("curves.png"))?;
-        Ok(vec![(title, "curves.png".to_string())])
+        write_charts(&charts, &folder.join("curves.svg"))?;
+        Ok(vec![(title, "curves.svg".to_string())])
     }
 }
 
