@@ -23,12 +23,7 @@ const STEPS: u64 = 1000;
 const EVERY: u64 = 50;
 const CLUSTERS: usize = 5;
 const FILES: [&str; 2] = ["pca_16d.csv", "labels.csv"];
-const ARI: Metric = Metric {
-    name: "ari",
-    title: "adjusted Rand index",
-    digits: 2,
-    smaller_is_better: false,
-};
+const ARI: Metric = Metric::greater("ari", "adjusted Rand index", 2);
 
 /// The task.
 pub(super) struct Clustering {
@@ -63,7 +58,7 @@ impl Clustering {
         }
         let place = places::find(options.data.as_deref(), "tcga", &FILES)?;
         let steps = options.steps.unwrap_or(STEPS);
-        let data = kind(&place);
+        let data = DataKind::at(&place);
         let mut settings = common_settings(options, data);
         settings.insert("percentile".into(), percentile.to_string());
         settings.insert("steps".into(), steps.to_string());
@@ -109,20 +104,13 @@ learning_rate = 0.002
     }
 }
 
-fn kind(place: &Option<PathBuf>) -> DataKind {
-    match place {
-        Some(_) => DataKind::Real,
-        None => DataKind::StandIn,
-    }
-}
-
 impl Experiment for Clustering {
     fn metrics(&self) -> &'static [Metric] {
         &[ARI]
     }
 
     fn data(&self) -> DataKind {
-        kind(&self.place)
+        DataKind::at(&self.place)
     }
 
     fn data_title(&self) -> String {
@@ -132,10 +120,6 @@ impl Experiment for Clustering {
                      Not to be compared with the paper; `--data DIR` names a folder with the real ones in tcga/"
                 .to_string(),
         }
-    }
-
-    fn samples(&self) -> Vec<Option<usize>> {
-        vec![None]
     }
 
     fn settings(&self) -> BTreeMap<String, String> {

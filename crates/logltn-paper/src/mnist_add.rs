@@ -24,12 +24,11 @@ const BATCH: usize = 32;
 /// Two numbers of two digits.
 const OPERANDS: usize = 4;
 const TEST_SUMS: usize = 2_500;
-const ACCURACY: Metric = Metric {
-    name: "accuracy",
-    title: "accuracy of the predicted sum on 2,500 test sums, in %",
-    digits: 2,
-    smaller_is_better: false,
-};
+const ACCURACY: Metric = Metric::greater(
+    "accuracy",
+    "accuracy of the predicted sum on 2,500 test sums, in %",
+    2,
+);
 /// The task.
 pub(super) struct MnistAdd {
     place: PathBuf,

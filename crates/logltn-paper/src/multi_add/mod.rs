@@ -36,34 +36,27 @@ const QUICK_EPOCHS: u64 = 3;
 /// images in a step, and makes about the same number of steps, whatever the number of digits.
 const BATCH_IMAGES: usize = 64;
 
-const ACCURACY: Metric = Metric {
-    name: "accuracy",
-    title: "accuracy of the whole predicted sum on the test sums, in %",
-    digits: 2,
-    smaller_is_better: false,
-};
-const DIGIT_ACCURACY: Metric = Metric {
-    name: "digit_accuracy",
-    title: "accuracy of single digits on the same images, in %",
-    digits: 2,
-    smaller_is_better: false,
-};
-const MINUTES: Metric = Metric {
-    name: "minutes",
-    title: "minutes of training, without evaluation (by the clock; a run has one core if there are several at once)",
-    digits: 2,
-    smaller_is_better: true,
-};
+const ACCURACY: Metric = Metric::greater(
+    "accuracy",
+    "accuracy of the whole predicted sum on the test sums, in %",
+    2,
+);
+const DIGIT_ACCURACY: Metric = Metric::greater(
+    "digit_accuracy",
+    "accuracy of single digits on the same images, in %",
+    2,
+);
+const MINUTES: Metric = Metric::smaller(
+    "minutes",
+    "minutes of training, without evaluation (by the clock; a run has one core if there are several at once)",
+    2,
+);
 
 /// `logltn`: from sums alone.
 const SUMS: Configuration = CONFIGURATIONS[3];
 /// What the network can reach when every digit is labelled: same batches, same schedule.
-pub(super) const CEILING: Configuration = Configuration {
-    name: "ceiling",
-    title: "the same network, every digit told",
-    semantics: "logltn",
-    p_forall: None,
-};
+pub(super) const CEILING: Configuration =
+    Configuration::of("ceiling", "the same network, every digit told", "logltn");
 
 /// The task.
 pub(super) struct MultiAdd {

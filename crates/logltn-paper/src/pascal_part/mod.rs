@@ -43,30 +43,18 @@ const WIDTH: usize = 1024;
 /// the paper's 55 %; docs/notes.md#what-are-pascal-parts-simulated-features has the calibration.
 const NOISE: f64 = 3.8;
 
-const fn metric(name: &'static str, title: &'static str, digits: usize) -> Metric {
-    Metric {
-        name,
-        title,
-        digits,
-        smaller_is_better: false,
-    }
-}
-
 const METRICS: [Metric; 3] = [
-    metric(
+    Metric::greater(
         "partof_ap",
         "average precision of partOf on test pairs, in %",
         2,
     ),
-    metric(
+    Metric::greater(
         "type_accuracy",
         "balanced accuracy of types on test boxes, in %",
         2,
     ),
-    Metric {
-        smaller_is_better: true,
-        ..metric("violations", "mereological violations among test pairs", 1)
-    },
+    Metric::smaller("violations", "mereological violations among test pairs", 1),
 ];
 const SIMULATED_METRICS: [Metric; 3] = [
     Metric {
@@ -325,10 +313,6 @@ impl Experiment for PascalPart {
         let own = |c: &Configuration| names.contains(&c.name);
         let of_the_paper: Vec<Configuration> = CONFIGURATIONS.into_iter().filter(own).collect();
         with_prob(&of_the_paper)
-    }
-
-    fn samples(&self) -> Vec<Option<usize>> {
-        vec![None]
     }
 
     fn settings(&self) -> BTreeMap<String, String> {
