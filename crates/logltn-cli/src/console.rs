@@ -136,6 +136,11 @@ pub fn wrong_input(found: &Diagnostics, json: bool) -> Outcome {
     Outcome::WrongInput
 }
 
+/// How a command ends that looks at its input first.
+pub fn ended(answer: Result<Outcome, Diagnostics>, json: bool) -> Outcome {
+    answer.unwrap_or_else(|errors| wrong_input(&errors, json))
+}
+
 /// Reports a failure with valid input in the same way.
 pub fn failed(found: &Diagnostics, json: bool) -> Outcome {
     tell(found, json);

@@ -70,7 +70,7 @@ fn an_ensemble_disagrees_where_the_axioms_leave_room() {
         let after = folder.json(&["identify", "m.toml", "--after", member]);
         assert_eq!(after["after"]["allowed"], true, "{after}");
     }
-    assert!(folder.has("run/1/pictures/digit-concepts.png"));
+    assert!(folder.has("run/1/pictures/digit-concepts.svg"));
     // A report names the shortcut in its first words, where there is one.
     for member in ["run/1", "run/2", "run/3"] {
         let map = folder.json(&["identify", "m.toml", "--after", member])["after"].clone();

@@ -76,7 +76,7 @@ fn picture(
     let [field] = &knowledge.vectors[sort.index()].fields[..] else {
         return None;
     };
-    let png = features_png(&field.shape, &field.individual(index as usize)?)?;
+    let bytes = features_png(&field.shape, &field.individual(index as usize)?)?;
     let mut title = format!("{} = {}", bound.variable, bound.to);
     let theory = knowledge.theory();
     // The predicate that gives one of several classes to the individuals of this sort.
@@ -109,5 +109,5 @@ fn picture(
             title += &format!(", to satisfy it {}", wanted.join(" or "));
         }
     }
-    Some(Picture { title, png })
+    Some(Picture { title, bytes })
 }

@@ -83,7 +83,7 @@ fn theory(text: &'static str) -> Mistake {
     Mistake::Theory(Text(text.as_bytes()))
 }
 
-fn deed(words: &'static str) -> Mistake {
+fn action(words: &'static str) -> Mistake {
     Mistake::Action(Text(words.as_bytes()))
 }
 
@@ -590,19 +590,19 @@ codes! {
             "#);
     TableNotBatched = "table-not-batched":
         "Some rows of a table are chosen, but the plan was not made for that.",
-        Error, deed("In a program: `Engine::set_batches` names a table that `Data::set_batched` did not.");
+        Error, action("In a program: `Engine::set_batches` names a table that `Data::set_batched` did not.");
     NotStreamed = "not-streamed":
         "Rows or a size come with a call, but the plan was not made for that.",
-        Error, deed("In a program: `Engine::stream` names a table that `Data::set_streamed` did not.");
+        Error, action("In a program: `Engine::stream` names a table that `Data::set_streamed` did not.");
     NotShardable = "not-shardable":
         "An axiom would have to see rows that other processes have, or other parts of a large table.",
-        Error, deed("In Python: `KnowledgeBase(…, process_group=…, streamed=[\"rows\"])` for `forall c: Class. exists (x) in rows. P(x, c)`.");
+        Error, action("In Python: `KnowledgeBase(…, process_group=…, streamed=[\"rows\"])` for `forall c: Class. exists (x) in rows. P(x, c)`.");
     RanksDisagree = "ranks-disagree":
         "Processes that compute a loss together were given different things, or one of them failed.",
-        Error, deed("In Python: rank 0 calls `kb.loss(…, alpha=2.0)` and rank 1 `kb.loss(…, alpha=4.0)`, with a `process_group`.");
+        Error, action("In Python: rank 0 calls `kb.loss(…, alpha=2.0)` and rank 1 `kb.loss(…, alpha=4.0)`, with a `process_group`.");
     RowOutOfRange = "row-out-of-range":
         "A table has no row of that number.",
-        Error, deed("In a program: `Engine::set_batches` asks for row 5 of a table of 3 rows.");
+        Error, action("In a program: `Engine::set_batches` asks for row 5 of a table of 3 rows.");
     NotEnoughData = "not-enough-data":
         "There are fewer data than requested.",
         Error, run!("reproduce mnist-add --samples 1000000 --data DATA");
@@ -616,7 +616,7 @@ codes! {
             "#);
     FileUnreadable = "file-unreadable":
         "A file exists but cannot be read.",
-        Error, deed("`points.csv` is a link to itself, or nobody may read it.");
+        Error, action("`points.csv` is a link to itself, or nobody may read it.");
     NotAFile = "not-a-file":
         "Something else is where a file should be: a folder, a pipe, a device.",
         Error, run!("check m.toml", "m.toml": br#"
@@ -636,10 +636,10 @@ codes! {
             "#);
     FileTooLarge = "file-too-large":
         "A text is larger than is sensible.",
-        Error, deed("A manifest has 100 MB.");
+        Error, action("A manifest has 100 MB.");
     FileChanged = "file-changed":
         "A file was changed while it was in use.",
-        Error, deed("A column is added to `points.csv` after the project has been loaded and before it is trained.");
+        Error, action("A column is added to `points.csv` after the project has been loaded and before it is trained.");
     NotUtf8 = "not-utf8":
         "A text is not UTF-8.",
         Error, run!("check m.toml", "theory.ltn": b"sort Caf\xe9\n");
@@ -978,10 +978,10 @@ codes! {
             "#);
     MetricDoesNotFit = "metric-does-not-fit":
         "A metric does not apply to that predicate.",
-        Error, deed("Measuring `accuracy`, without a column `truth`, for a predicate that does not pick one of several classes.");
+        Error, action("Measuring `accuracy`, without a column `truth`, for a predicate that does not pick one of several classes.");
     MetricUndefined = "metric-undefined":
         "A metric has no value on these rows.",
-        Error, deed("Measuring `roc_auc` on rows that are all true.");
+        Error, action("Measuring `roc_auc` on rows that are all true.");
 }
 
 "Training" {
@@ -1009,10 +1009,10 @@ codes! {
             "#);
     TrainingHasBegun = "training-has-begun":
         "Something is changed that can be changed only before the first step.",
-        Error, deed("In a program: a predicate gets another network after the first step.");
+        Error, action("In a program: a predicate gets another network after the first step.");
     TrainingDiverged = "training-diverged":
         "The loss, a truth, a gradient or a network's output is not finite.",
-        Error, deed("Training with `learning_rate = 1e30`.");
+        Error, action("Training with `learning_rate = 1e30`.");
     ClosedFormOutOfRange = "closed-form-out-of-range":
         "A closed form gives a truth outside 0 to 1, a log truth above 0, or no finite number.",
         Error, run!("eval m.toml", "m.toml": br#"
@@ -1024,40 +1024,40 @@ codes! {
             "#);
     Interrupted = "interrupted":
         "An evaluation was asked to stop before its end.",
-        Error, deed("Setting the flag of `Engine::set_stop`.");
+        Error, action("Setting the flag of `Engine::set_stop`.");
     SlowStep = "slow-step":
         "A step of a training goes through so many groundings that it takes a minute or more.",
-        Warning, deed("Training `forall x, y, z, w: Thing. near(x, y) and near(z, w) -> near(x, w)` with 1,000 things.");
+        Warning, action("Training `forall x, y, z, w: Thing. near(x, y) and near(z, w) -> near(x, w)` with 1,000 things.");
     SlowWork = "slow-work":
         "What was asked for takes a minute or more.",
-        Warning, deed("`logltn query` of `forall x, y, z, w: Thing. near(x, y) or near(z, w)` with 1,000 things.");
+        Warning, action("`logltn query` of `forall x, y, z, w: Thing. near(x, y) or near(z, w)` with 1,000 things.");
     VanishingGradient = "vanishing-gradient":
         "The gradient of an axiom stays zero, so it teaches nothing.",
-        Warning, deed("Training `sure(x) or good(x)` in the semantics `lukasiewicz`, where `sure` is 1 everywhere.");
+        Warning, action("Training `sure(x) or good(x)` in the semantics `lukasiewicz`, where `sure` is 1 everywhere.");
     NothingLearnt = "nothing-learnt":
         "The gradient was zero in every step of a training: no weight has moved.",
-        Error, deed("Training `not good(x)` in the semantics `godel`, whose negation is flat.");
+        Error, action("Training `not good(x)` in the semantics `godel`, whose negation is flat.");
     DominatingGradient = "dominating-gradient":
         "The gradient of one axiom is far larger than that of all others together.",
-        Warning, deed("Training with an axiom of weight 1000 beside one of weight 1.");
+        Warning, action("Training with an axiom of weight 1000 beside one of weight 1.");
     RuleNotKept = "rule-not-kept":
         "After training, a rule's conclusion is false in most of the few groundings whose premise is true.",
-        Warning, deed("Training `forall d: Digit. even(d) -> good(d)` where one digit of ten is even, beside a `not good(d)` of weight 100.");
+        Warning, action("Training `forall d: Digit. even(d) -> good(d)` where one digit of ten is even, beside a `not good(d)` of weight 100.");
     PremiseNeverTrue = "premise-never-true":
         "After training, a rule's premise is true nowhere, so the rule holds trivially.",
-        Warning, deed("Training `forall d: Digit. even(d) -> good(d)` where no digit is even.");
+        Warning, action("Training `forall d: Digit. even(d) -> good(d)` where no digit is even.");
     NothingToChoose = "nothing-to-choose":
         "An `exists` has nothing to choose from, so it is false whatever is learnt.",
-        Warning, deed("In Python: `kb.loss(…, tables={\"sums\": {…, \"n\": [19]}})` for the sum of two digits.");
+        Warning, action("In Python: `kb.loss(…, tables={\"sums\": {…, \"n\": [19]}})` for the sum of two digits.");
     SquashedTwice = "squashed-twice":
         "Logits are expected, but the values seem to have been through a sigmoid or a softmax already.",
-        Warning, deed("In Python: `predicates={\"good\": nn.Sequential(nn.Linear(2, 1), nn.Sigmoid())}`.");
+        Warning, action("In Python: `predicates={\"good\": nn.Sequential(nn.Linear(2, 1), nn.Sigmoid())}`.");
     HiddenParameters = "hidden-parameters":
         "A callable has learnable parameters that the knowledge base does not know of.",
-        Warning, deed("In Python: `predicates={\"good\": lambda x: nets[0](x)}`, where `nets` is a list.");
+        Warning, action("In Python: `predicates={\"good\": lambda x: nets[0](x)}`, where `nets` is a list.");
     ClassesCollapsed = "classes-collapsed":
         "After training, the labels hold, but nearly all unlabelled individuals are of one class.",
-        Warning, deed("Training `forall (x, y) in links. exists k: Class. class(x, k) and class(y, k)` beside a few labels.");
+        Warning, action("Training `forall (x, y) in links. exists k: Class. class(x, k) and class(y, k)` beside a few labels.");
     NotTrained = "not-trained":
         "A value is requested that is known only after training.",
         Error, run!("eval m.toml");
@@ -1134,7 +1134,7 @@ codes! {
         Error, run!("mine m.toml");
     CannotPredict = "cannot-predict":
         "A predicate cannot be evaluated on other rows than those of the axioms.",
-        Error, deed("Measuring a predicate whose numbers come from the caller's own program.");
+        Error, action("Measuring a predicate whose numbers come from the caller's own program.");
     WeightsDoNotFit = "weights-do-not-fit":
         "Stored weights belong to other networks.",
         Error, run!("
@@ -1161,10 +1161,10 @@ codes! {
             "#);
     RunExists = "run-exists":
         "The folder for a new run holds one already.",
-        Error, deed("`logltn train m.toml --out run` is given a second time, without `--resume`.");
+        Error, action("`logltn train m.toml --out run` is given a second time, without `--resume`.");
     FolderTaken = "folder-taken":
         "The folder for a new run holds files that are not a run's.",
-        Error, deed("`logltn train m.toml --out .` is given in the folder of the manifest.");
+        Error, action("`logltn train m.toml --out .` is given in the folder of the manifest.");
     OwnFile = "own-file":
         "A command would write over a file that the manifest reads.",
         Error, run!("eval m.toml --gradients .", "m.toml": br#"
@@ -1176,16 +1176,16 @@ codes! {
             "#, "good.csv": b"good\n1\n0.5\n1\n");
     LinkInRun = "link-in-run":
         "The folder of a run contains a link, a pipe or a device; nothing is read or written through it.",
-        Error, deed("The `metrics.csv` of a run is replaced by a link to another file, and the run is resumed.");
+        Error, action("The `metrics.csv` of a run is replaced by a link to another file, and the run is resumed.");
     CannotListen = "cannot-listen":
         "The dashboard cannot listen at the address: it is in use, or not this machine's.",
-        Error, deed("`logltn dashboard runs --port 6060` is given while another one runs there.");
+        Error, action("`logltn dashboard runs --port 6060` is given while another one runs there.");
     RunNotFound = "run-not-found":
         "A folder holds no run.",
         Error, run!("eval m.toml --run .");
     RunInUse = "run-in-use":
         "Another process is writing the run.",
-        Error, deed("`logltn train m.toml --out run --resume` is given while the run is still training.");
+        Error, action("`logltn train m.toml --out run --resume` is given while the run is still training.");
     RunDiffers = "run-differs":
         "The run was made with another theory, manifest, data or settings.",
         Error, run!("
@@ -1194,10 +1194,10 @@ codes! {
             ");
     RunNotDescribed = "run-not-described":
         "A run has no record of what it was trained with, so whether its weights fit cannot be checked.",
-        Warning, deed("`logltn eval m.toml --run old` is given a run that an older version made.");
+        Warning, action("`logltn eval m.toml --run old` is given a run that an older version made.");
     RunDamaged = "run-damaged":
         "A file of a run was changed after it was written.",
-        Error, deed("The `run.json` of a run has lost its end.");
+        Error, action("The `run.json` of a run has lost its end.");
 }
 
 "Experiments" {

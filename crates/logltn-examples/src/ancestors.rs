@@ -1,7 +1,7 @@
 //! Horn rules: ancestors from parents.
 
 use logltn::Diagnostics;
-use logltn_report::{Shades, shades_png};
+use logltn_report::{Shades, write_shades};
 
 use crate::figure::{Figure, Of};
 use crate::file::File;
@@ -112,8 +112,8 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
         outlined,
     };
     let as_it_is = really.iter().map(|&is| f64::from(u8::from(is))).collect();
-    let path = learnt.picture("ancestors.png")?;
-    shades_png(
+    let path = learnt.picture("ancestors.svg")?;
+    write_shades(
         &[
             table("as it was learnt", truths, outlined),
             table("as it is", as_it_is, Vec::new()),

@@ -2,7 +2,7 @@
 
 use logltn::Diagnostics;
 use logltn_learn::random::Random;
-use logltn_report::{ScatterPanel, panels_png};
+use logltn_report::{ScatterPanel, write_scatter};
 
 use crate::figure::{Figure, Of};
 use crate::file::File;
@@ -65,8 +65,8 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
         panel("what is true", &|i| is_a(&points[i])),
         panel("what was learnt", &|i| truths[i] > 0.5),
     ];
-    let path = learnt.picture("A.png")?;
-    panels_png(&panels, 2, "100 points, half of them examples", &path)?;
+    let path = learnt.picture("A.svg")?;
+    write_scatter(&panels, 2, "100 points, half of them examples", &path)?;
     shown.pictures.push(path);
     Ok(())
 }

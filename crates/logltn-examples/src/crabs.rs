@@ -2,7 +2,7 @@
 
 use logltn::Diagnostics;
 use logltn_learn::random::Random;
-use logltn_report::{ScatterPanel, panels_png, pca_2d};
+use logltn_report::{ScatterPanel, pca_2d, write_scatter};
 use logltn_standin::Normal;
 
 use crate::figure::{Figure, Of};
@@ -165,9 +165,9 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
             .to_vec(),
         ..ScatterPanel::default()
     };
-    let path = learnt.picture("crabs.png")?;
+    let path = learnt.picture("crabs.svg")?;
     let title = "Crabs in two principal components, as they were labelled";
-    panels_png(&[panel("colour", 0), panel("sex", 2)], 2, title, &path)?;
+    write_scatter(&[panel("colour", 0), panel("sex", 2)], 2, title, &path)?;
     shown.pictures.push(path);
     Ok(())
 }

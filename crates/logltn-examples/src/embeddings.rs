@@ -1,7 +1,7 @@
 //! Embeddings of constants: a map of countries from their borders.
 
 use logltn::Diagnostics;
-use logltn_report::{ScatterPanel, panels_png};
+use logltn_report::{ScatterPanel, write_scatter};
 
 use crate::figure::{Figure, Of};
 use crate::file::File;
@@ -133,8 +133,8 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
         names: names.map(str::to_string).collect(),
         ..ScatterPanel::default()
     };
-    let path = learnt.picture("map.png")?;
-    panels_png(&[panel], 1, "A map, from borders alone", &path)?;
+    let path = learnt.picture("map.svg")?;
+    write_scatter(&[panel], 1, "A map, from borders alone", &path)?;
     shown.pictures.push(path);
     Ok(())
 }

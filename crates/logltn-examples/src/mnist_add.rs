@@ -1,7 +1,7 @@
 //! Digits learnt from sums.
 
 use logltn::Diagnostics;
-use logltn_report::{Tile, tiles_png};
+use logltn_report::{Tile, write_tiles};
 use logltn_standin::mnist::{Digits, images_file};
 
 use crate::figure::{Figure, Of};
@@ -66,8 +66,8 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
         wrong: false,
     };
     let tiles: Vec<Tile> = (2 * SUMS..).take(SHOWN).map(tile).collect();
-    let path = learnt.picture("digits.png")?;
-    tiles_png(&tiles, 8, "Digits read in test pictures", &path)?;
+    let path = learnt.picture("digits.svg")?;
+    write_tiles(&tiles, 8, "Digits read in test pictures", &path)?;
     shown.pictures.push(path);
     Ok(())
 }

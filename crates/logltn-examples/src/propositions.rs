@@ -1,7 +1,7 @@
 //! Propositions that are learnt.
 
 use logltn::Diagnostics;
-use logltn_report::{Shades, shades_png};
+use logltn_report::{Shades, write_shades};
 
 use crate::figure::{Figure, Of};
 use crate::file::File;
@@ -69,9 +69,9 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
         rows: names,
         truths,
     };
-    let path = learnt.picture("truths.png")?;
+    let path = learnt.picture("truths.svg")?;
     let note = "Darker is more true. Outlined: given, not learnt.";
-    shades_png(
+    write_shades(
         &[picture],
         "Propositions before and after training",
         note,

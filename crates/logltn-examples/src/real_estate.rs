@@ -2,7 +2,7 @@
 
 use logltn::Diagnostics;
 use logltn_learn::random::Random;
-use logltn_report::{ScatterPanel, panels_png};
+use logltn_report::{ScatterPanel, write_scatter};
 use logltn_standin::Normal;
 
 use crate::figure::{Figure, Of};
@@ -123,8 +123,8 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
         y_label: "price predicted".to_string(),
         ..ScatterPanel::default()
     };
-    let path = learnt.picture("prices.png")?;
-    panels_png(&[panel], 1, "Prices of houses, per unit of area", &path)?;
+    let path = learnt.picture("prices.svg")?;
+    write_scatter(&[panel], 1, "Prices of houses, per unit of area", &path)?;
     shown.pictures.push(path);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Facts and rules that contradict each other: who smokes, who is whose friend, who has cancer.
 
 use logltn::Diagnostics;
-use logltn_report::{Shades, shades_png};
+use logltn_report::{Shades, write_shades};
 
 use crate::figure::{Figure, Of};
 use crate::file::File;
@@ -110,11 +110,11 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
         .iter()
         .flat_map(|x| [SMOKERS.contains(x), ILL.contains(x)]);
     let people = of("", columns, both.collect(), known.collect());
-    let path = learnt.picture("people.png")?;
+    let path = learnt.picture("people.svg")?;
     let title = "Friends, smoking and cancer";
     let note = "Darker is more true. Outlined: a given fact.\n\
                 Not given: friendships between a to h and i to n, and cancer of i to n.";
-    shades_png(&[friends, people], title, note, &path)?;
+    write_shades(&[friends, people], title, note, &path)?;
     shown.pictures.push(path);
     Ok(())
 }

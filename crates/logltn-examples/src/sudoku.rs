@@ -2,7 +2,7 @@
 
 use logltn::Diagnostics;
 use logltn_learn::random::Random;
-use logltn_report::{Tile, tiles_png};
+use logltn_report::{Tile, write_tiles};
 use logltn_standin::mnist::{Digits, images_file};
 
 use crate::figure::{Figure, Of};
@@ -212,12 +212,12 @@ fn show(learnt: &mut Learnt, shown: &mut Shown, game: Game) -> Result<(), Diagno
         },
     };
     let tiles: Vec<Tile> = (drawn * cells..(drawn + 1) * cells).map(tile).collect();
-    let path = learnt.picture("sudoku.png")?;
+    let path = learnt.picture("sudoku.svg")?;
     let title = match broken {
         None => "A Sudoku of the test, and what was read",
         Some(_) => "A Sudoku that was misread; what breaks the rules is coloured",
     };
-    tiles_png(&tiles, game.digits(), title, &path)?;
+    write_tiles(&tiles, game.digits(), title, &path)?;
     shown.pictures.push(path);
     Ok(())
 }

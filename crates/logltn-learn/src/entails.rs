@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use logltn::theory::ArgumentSort;
+use logltn::theory::{ArgumentSort, SortId};
 use logltn::{
     Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Precision, Semantics, Source,
 };
@@ -89,7 +89,7 @@ pub type TupleTruth = (Vec<String>, f64);
 const MARGIN: f64 = 1e-6;
 
 /// The most tuples of a predicate that are written out.
-pub(crate) const MOST_TUPLES: u128 = 1000;
+const MOST_TUPLES: u128 = 1000;
 
 /// How far a step of the search moves a number at first: one that is a truth itself, and one from a network.
 const FAR: f64 = 0.1;
@@ -345,52 +345,66 @@ impl<'k> Question<'k> {
             .axioms()
             .iter()
             .map(|axiom| axiom.name.clone());
-        let mut shown = Counterexample {
-            axioms: names.zip(truths).collect(),
-            predicates: Vec::new(),
+        let axioms = names.zip(truths).collect();
+        let mut truths = |asked: &Asked, rows: &[u32]| {
+            let said = asked.predict(self.knowledge, &mut model, rows, &[])?;
+            Ok(Some(said.numbers))
         };
-        let knowledge = self.knowledge;
-        for predicate in &knowledge.theory().predicates {
-            // Those of numbers and vectors, and those of the host, have no tuples to show.
-            let Ok(asked) = Asked::new(knowledge, &predicate.name) else {
-                continue;
-            };
-            let Some(tuples) = asked.tuples(knowledge) else {
-                continue;
-            };
-            let classes = match asked.answers() {
-                Answers::Classes(sort) => Some(sort),
-                _ => None,
-            };
-            let width = classes.map_or(1, |sort| knowledge.data.size(sort));
-            if tuples.saturating_mul(width as u128) > MOST_TUPLES {
-                continue;
-            }
-            let rows = asked.some_tuples(knowledge, 0, tuples as u64);
-            let said = asked.predict(knowledge, &mut model, &rows, &[])?;
-            let arity = asked.arguments().len();
-            let mut all = Vec::new();
-            for (row, numbers) in said.rows().enumerate() {
-                let arguments = asked.arguments().iter().zip(&rows[row * arity..]);
-                let name = |sort: logltn::theory::SortId, i: usize| {
-                    let name = knowledge.theory()[sort].individual_name(i);
-                    name.strip_prefix('#').map_or(name.clone(), str::to_string)
-                };
-                let tuple: Vec<String> = arguments
-                    .map(|(argument, &i)| match argument {
-                        ArgumentSort::Sort(sort) => name(*sort, i as usize),
-                        ArgumentSort::Vector(_) => String::new(),
-                    })
-                    .collect();
-                for (class, &truth) in numbers.iter().enumerate() {
-                    let class = classes.map(|sort| name(sort, class));
-                    all.push((tuple.iter().cloned().chain(class).collect(), truth));
-                }
-            }
-            shown.predicates.push((predicate.name.clone(), all));
-        }
-        Ok(shown)
+        Ok(Counterexample {
+            axioms,
+            predicates: written_out(self.knowledge, &mut truths)?,
+        })
     }
+}
+
+/// The truth of each predicate of few tuples, from that of each row of these, class after class. Predicates of numbers and
+/// vectors, and those of the host, have no tuples to show.
+pub(crate) fn written_out(
+    knowledge: &KnowledgeBase,
+    truths: &mut dyn FnMut(&Asked, &[u32]) -> Result<Option<Vec<f64>>, Diagnostics>,
+) -> Result<Vec<(String, Vec<TupleTruth>)>, Diagnostics> {
+    let name = |sort: SortId, i: usize| {
+        let name = knowledge.theory()[sort].individual_name(i);
+        name.strip_prefix('#').map_or(name.clone(), str::to_string)
+    };
+    let mut shown = Vec::new();
+    for predicate in &knowledge.theory().predicates {
+        let Ok(asked) = Asked::new(knowledge, &predicate.name) else {
+            continue;
+        };
+        let Some(tuples) = asked.tuples(knowledge) else {
+            continue;
+        };
+        let classes = match asked.answers() {
+            Answers::Classes(sort) => Some(sort),
+            _ => None,
+        };
+        let width = classes.map_or(1, |sort| knowledge.data.size(sort));
+        if tuples.saturating_mul(width as u128) > MOST_TUPLES {
+            continue;
+        }
+        let rows = asked.some_tuples(knowledge, 0, tuples as u64);
+        let Some(truths) = truths(&asked, &rows)? else {
+            continue;
+        };
+        let arity = asked.arguments().len();
+        let mut all = Vec::new();
+        for (row, truths) in truths.chunks_exact(width.max(1)).enumerate() {
+            let arguments = asked.arguments().iter().zip(&rows[row * arity..]);
+            let tuple: Vec<String> = arguments
+                .map(|(argument, &i)| match argument {
+                    ArgumentSort::Sort(sort) => name(*sort, i as usize),
+                    ArgumentSort::Vector(_) => String::new(),
+                })
+                .collect();
+            for (class, &truth) in truths.iter().enumerate() {
+                let class = classes.map(|sort| name(sort, class));
+                all.push((tuple.iter().cloned().chain(class).collect(), truth));
+            }
+        }
+        shown.push((predicate.name.clone(), all));
+    }
+    Ok(shown)
 }
 
 /// The gradient of a model, scaled to length 1 unless it is 0: how steep a truth is does not tell how much it matters.

@@ -1,13 +1,12 @@
 //! Whether a formula follows from the axioms in classical logic: a proof either way, where sorts are finite.
 
-use logltn::theory::{ArgumentSort, PredicateId, SortId};
+use logltn::theory::{ArgumentSort, PredicateId};
 use logltn::{Code, Diagnostics, Engine, OutputKind, Plan, Source};
 
-use crate::entails::{Counterexample, MOST_TUPLES, TupleTruth};
+use crate::entails::{Counterexample, written_out};
 use crate::knowledge::{Ground, KnowledgeBase};
 use crate::model::Model;
 use crate::predict::Asked;
-use crate::predictions::Answers;
 use crate::worlds::Worlds;
 
 /// What [`entails_exactly`] finds.
@@ -92,67 +91,34 @@ fn refute(knowledge: &KnowledgeBase, plan: Plan) -> Result<Counterexample, Diagn
     let world = engine.world()?;
     let worlds = Worlds::of_engine(knowledge, engine);
     let axioms = (knowledge.theory().axioms.iter()).map(|axiom| (axiom.name.clone(), 1.0));
-    let mut shown = Counterexample {
-        axioms: axioms.collect(),
-        predicates: Vec::new(),
-    };
-    for predicate in &knowledge.theory().predicates {
-        let Ok(asked) = Asked::new(knowledge, &predicate.name) else {
-            continue; // of vectors, which have no tuples to show
-        };
-        let Some(tuples) = asked.tuples(knowledge) else {
-            continue;
-        };
-        let classes = match asked.answers() {
-            Answers::Classes(sort) => Some(sort),
-            _ => None,
-        };
-        let width = classes.map_or(1, |sort| knowledge.data.size(sort));
-        if tuples.saturating_mul(width as u128) > MOST_TUPLES {
-            continue;
-        }
-        let rows = asked.some_tuples(knowledge, 0, tuples as u64);
-        let mut said = asked.predict(knowledge, &mut model, &rows, &[])?;
-        let Some(of) = asked.rows_of(&rows, &[]) else {
-            continue;
+    let mut truths = |asked: &Asked, rows: &[u32]| {
+        let mut said = asked.predict(knowledge, &mut model, rows, &[])?;
+        let Some(of) = asked.rows_of(rows, &[]) else {
+            return Ok(None);
         };
         // An atom that no formula mentions may have any value.
         let data = is_data(knowledge, of.predicate);
-        let certain = |x: &mut f64| {
-            *x = if data && (*x == 0.0 || *x == 1.0) {
-                *x
-            } else {
-                0.0
+        for x in &mut said.numbers {
+            if !(data && (*x == 0.0 || *x == 1.0)) {
+                *x = 0.0;
             }
-        };
-        said.numbers.iter_mut().for_each(certain);
+        }
         let states = worlds.states_in(&world.states, &of, &said);
-        let mut all: Vec<TupleTruth> = Vec::new();
-        for (row, states) in states.iter().enumerate() {
-            let tuple: Vec<String> = (asked.arguments().iter().zip(of.row(row)))
-                .map(|(argument, &i)| match argument {
-                    ArgumentSort::Sort(sort) => name(knowledge, *sort, i as usize),
-                    ArgumentSort::Vector(_) => String::new(),
-                })
-                .collect();
-            for class in 0..width {
+        for (truths, states) in said.numbers.chunks_exact_mut(said.width.max(1)).zip(states) {
+            for (class, truth) in truths.iter_mut().enumerate() {
                 let holds = match (of.output.kind, states.as_slice()) {
                     (OutputKind::Softmax, [state]) => *state as usize == class,
                     (_, states) => states[class] == 1,
                 };
-                let class = classes.map(|sort| name(knowledge, sort, class));
-                let tuple = tuple.iter().cloned().chain(class).collect();
-                all.push((tuple, f64::from(u8::from(holds))));
+                *truth = f64::from(u8::from(holds));
             }
         }
-        shown.predicates.push((predicate.name.clone(), all));
-    }
-    Ok(shown)
-}
-
-fn name(knowledge: &KnowledgeBase, sort: SortId, index: usize) -> String {
-    let name = knowledge.theory()[sort].individual_name(index);
-    name.strip_prefix('#').map_or(name.clone(), str::to_string)
+        Ok(Some(said.numbers))
+    };
+    Ok(Counterexample {
+        axioms: axioms.collect(),
+        predicates: written_out(knowledge, &mut truths)?,
+    })
 }
 
 /// Whether nothing behind a predicate is learnt.

@@ -8,7 +8,7 @@ use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::{CsvFile, read_bytes};
 use logltn_learn::By;
 use logltn_learn::metrics::adjusted_rand_index;
-use logltn_report::{LinesOptions, ScatterPanel, lines_png, panels_png, pca_2d};
+use logltn_report::{Chart, ScatterPanel, pca_2d, write_charts, write_scatter};
 use logltn_train::project::{Features, Project};
 
 use super::curves::curves;
@@ -23,12 +23,7 @@ const STEPS: u64 = 1000;
 const EVERY: u64 = 50;
 const CLUSTERS: usize = 5;
 const FILES: [&str; 2] = ["pca_16d.csv", "labels.csv"];
-const ARI: Metric = Metric {
-    name: "ari",
-    title: "adjusted Rand index",
-    digits: 2,
-    smaller_is_better: false,
-};
+const ARI: Metric = Metric::greater("ari", "adjusted Rand index", 2);
 
 /// The task.
 pub(super) struct Clustering {
@@ -63,7 +58,7 @@ impl Clustering {
         }
         let place = places::find(options.data.as_deref(), "tcga", &FILES)?;
         let steps = options.steps.unwrap_or(STEPS);
-        let data = kind(&place);
+        let data = DataKind::at(&place);
         let mut settings = common_settings(options, data);
         settings.insert("percentile".into(), percentile.to_string());
         settings.insert("steps".into(), steps.to_string());
@@ -109,20 +104,13 @@ learning_rate = 0.002
     }
 }
 
-fn kind(place: &Option<PathBuf>) -> DataKind {
-    match place {
-        Some(_) => DataKind::Real,
-        None => DataKind::StandIn,
-    }
-}
-
 impl Experiment for Clustering {
     fn metrics(&self) -> &'static [Metric] {
         &[ARI]
     }
 
     fn data(&self) -> DataKind {
-        kind(&self.place)
+        DataKind::at(&self.place)
     }
 
     fn data_title(&self) -> String {
@@ -132,10 +120,6 @@ impl Experiment for Clustering {
                      Not to be compared with the paper; `--data DIR` names a folder with the real ones in tcga/"
                 .to_string(),
         }
-    }
-
-    fn samples(&self) -> Vec<Option<usize>> {
-        vec![None]
     }
 
     fn settings(&self) -> BTreeMap<String, String> {
@@ -248,18 +232,19 @@ impl Experiment for Clustering {
             DataKind::Real => "Clusters of the median run (2-D PCA)",
             _ => "Clusters of the median run (2-D PCA), stand-in data",
         };
-        panels_png(&panels, 4, title, &folder.join("assignments.png"))?;
-        let options = LinesOptions {
+        write_scatter(&panels, 4, title, &folder.join("assignments.svg"))?;
+        let chart = Chart {
             title: "Adjusted Rand index during training, mean over runs".into(),
             x_label: "step".into(),
             y_label: "ARI".into(),
-            ..LinesOptions::default()
+            curves: curves(records, &self.configurations(), None, ARI),
+            ..Chart::default()
         };
-        let curves = curves(records, &self.configurations(), None, ARI);
-        lines_png(&curves, &options, &folder.join("curves.png"))?;
+        let learning = chart.title.clone();
+        write_charts(&[chart], &folder.join("curves.svg"))?;
         Ok(vec![
-            (title.to_string(), "assignments.png".to_string()),
-            (options.title, "curves.png".to_string()),
+            (title.to_string(), "assignments.svg".to_string()),
+            (learning, "curves.svg".to_string()),
         ])
     }
 }

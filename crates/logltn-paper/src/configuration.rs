@@ -24,20 +24,17 @@ pub struct Configuration {
 }
 
 const fn plain(name: &'static str, title: &'static str) -> Configuration {
-    Configuration {
-        name,
-        title,
-        semantics: name,
-        p_forall: None,
-    }
+    Configuration::of(name, title, name)
 }
 
-const fn stable(name: &'static str, title: &'static str, p_forall: f64) -> Configuration {
+pub(super) const fn stable(
+    name: &'static str,
+    title: &'static str,
+    p_forall: f64,
+) -> Configuration {
     Configuration {
-        name,
-        title,
-        semantics: "stable",
         p_forall: Some(p_forall),
+        ..Configuration::of(name, title, "stable")
     }
 }
 
@@ -63,6 +60,19 @@ pub(super) fn with_prob(of_the_paper: &[Configuration]) -> Vec<Configuration> {
 }
 
 impl Configuration {
+    pub(super) const fn of(
+        name: &'static str,
+        title: &'static str,
+        semantics: &'static str,
+    ) -> Configuration {
+        Configuration {
+            name,
+            title,
+            semantics,
+            p_forall: None,
+        }
+    }
+
     /// The configuration of that name.
     ///
     /// ```

@@ -1,6 +1,6 @@
 //! How a metric went during training: the mean over runs, a line for each configuration.
 
-use logltn_report::Series;
+use logltn_report::Curve;
 
 use super::record::{Job, RunRecord};
 use super::{Configuration, Metric};
@@ -11,15 +11,16 @@ pub(super) fn curves(
     configurations: &[Configuration],
     samples: Option<usize>,
     metric: Metric,
-) -> Vec<Series> {
+) -> Vec<Curve> {
     let line = |&configuration: &Configuration| {
         let own: Vec<&[(f64, f64)]> = (records.iter())
             .filter(|(job, _)| job.configuration == configuration && job.samples == samples)
             .filter_map(|(_, record)| record.curves.get(metric.name).map(Vec::as_slice))
             .collect();
-        (!own.is_empty()).then(|| Series {
+        (!own.is_empty()).then(|| Curve {
             name: configuration.name.to_string(),
             points: mean(&own),
+            ..Curve::default()
         })
     };
     configurations.iter().filter_map(line).collect()

@@ -24,6 +24,14 @@ pub enum DataKind {
 }
 
 impl DataKind {
+    /// That of data whose place is known, and of their stand-in otherwise.
+    pub(super) fn at<P>(place: &Option<P>) -> DataKind {
+        match place {
+            Some(_) => DataKind::Real,
+            None => DataKind::StandIn,
+        }
+    }
+
     /// As in `--json`.
     pub fn name(self) -> &'static str {
         match self {
@@ -47,6 +55,24 @@ pub struct Metric {
     pub smaller_is_better: bool,
 }
 
+impl Metric {
+    pub(super) const fn greater(name: &'static str, title: &'static str, digits: usize) -> Metric {
+        Metric {
+            name,
+            title,
+            digits,
+            smaller_is_better: false,
+        }
+    }
+
+    pub(super) const fn smaller(name: &'static str, title: &'static str, digits: usize) -> Metric {
+        Metric {
+            smaller_is_better: true,
+            ..Metric::greater(name, title, digits)
+        }
+    }
+}
+
 /// A task of the paper.
 pub(super) trait Experiment: Sync {
     /// What the figures are of.
@@ -60,7 +86,9 @@ pub(super) trait Experiment: Sync {
         with_prob(&CONFIGURATIONS)
     }
     /// The sizes of training data; a task with only one has `None`.
-    fn samples(&self) -> Vec<Option<usize>>;
+    fn samples(&self) -> Vec<Option<usize>> {
+        vec![None]
+    }
     /// How many runs of each configuration, if that is not the same for all data.
     fn runs(&self) -> Option<usize> {
         None

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use logltn::theory::PredicateId;
 use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_learn::By;
-use logltn_report::{LinesOptions, lines_png};
+use logltn_report::{Chart, write_charts};
 use logltn_train::project::Project;
 use logltn_train::train::Trainer;
 
@@ -24,12 +24,11 @@ const BATCH: usize = 32;
 /// Two numbers of two digits.
 const OPERANDS: usize = 4;
 const TEST_SUMS: usize = 2_500;
-const ACCURACY: Metric = Metric {
-    name: "accuracy",
-    title: "accuracy of the predicted sum on 2,500 test sums, in %",
-    digits: 2,
-    smaller_is_better: false,
-};
+const ACCURACY: Metric = Metric::greater(
+    "accuracy",
+    "accuracy of the predicted sum on 2,500 test sums, in %",
+    2,
+);
 /// The task.
 pub(super) struct MnistAdd {
     place: PathBuf,
@@ -235,19 +234,18 @@ impl Experiment for MnistAdd {
     ) -> Result<Vec<(String, String)>, Diagnostics> {
         let mut drawn = Vec::new();
         for &samples in &self.samples {
-            let curves = curves(records, &self.configurations(), Some(samples), ACCURACY);
-            let options = LinesOptions {
+            let chart = Chart {
                 title: format!(
                     "Accuracy on the test sums during training, {samples} samples, mean over runs"
                 ),
                 x_label: "epoch".into(),
                 y_label: "accuracy, %".into(),
-                markers: true,
-                ..LinesOptions::default()
+                curves: curves(records, &self.configurations(), Some(samples), ACCURACY),
+                ..Chart::default()
             };
-            let name = format!("curves-{samples}.png");
-            lines_png(&curves, &options, &folder.join(&name))?;
-            drawn.push((options.title, name));
+            let (title, name) = (chart.title.clone(), format!("curves-{samples}.svg"));
+            write_charts(&[chart], &folder.join(&name))?;
+            drawn.push((title, name));
         }
         Ok(drawn)
     }

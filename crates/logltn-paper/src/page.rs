@@ -5,7 +5,7 @@ use std::path::Path;
 
 use logltn::Diagnostics;
 use logltn_data::read_bytes;
-use logltn_report::base64;
+use logltn_report::data_url;
 
 use super::{Section, Table, places};
 
@@ -117,8 +117,8 @@ fn html(
         let title = escaped(title);
         let _ = writeln!(
             out,
-            "<section><h2>{title}</h2><img alt=\"{title}\" src=\"data:image/png;base64,{}\"></section>",
-            base64(&read_bytes(&folder.join(name))?)
+            "<section><h2>{title}</h2><img alt=\"{title}\" src=\"{}\"></section>",
+            data_url(&read_bytes(&folder.join(name))?)
         );
     }
     out += "</main></body></html>\n";

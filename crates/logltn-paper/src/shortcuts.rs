@@ -14,100 +14,48 @@ use logltn_learn::{Apart, By, largest};
 use logltn_train::project::IdentifyOptions;
 use logltn_train::train::{TrainOptions, Trainer};
 
+use super::configuration::stable;
 use super::jobs::{Finding, Found, Progress};
 use super::mnist::{self, Digits};
 use super::record::{Job, RunRecord};
 use super::training::train;
-use super::{Configuration, DataKind, Experiment, Metric, Options, load, places};
+use super::{Configuration, DataKind, Experiment, Metric, Options, PROBABILITY, load, places};
 
-const CONCEPTS: Metric = Metric {
-    name: "concept_accuracy",
-    title: "accuracy of single concepts on the test images, in %",
-    digits: 1,
-    smaller_is_better: false,
-};
-const LABELS: Metric = Metric {
-    name: "label_accuracy",
-    title: "test rows whose concepts, each the likeliest, give the right label, in %",
-    digits: 1,
-    smaller_is_better: false,
-};
-const COLLAPSE: Metric = Metric {
-    name: "collapse",
-    title: "classes that occur and are never predicted",
-    digits: 1,
-    smaller_is_better: true,
-};
-const CALIBRATION: Metric = Metric {
-    name: "calibration_error",
-    title: "expected calibration error of the concepts, in %",
-    digits: 1,
-    smaller_is_better: true,
-};
+const CONCEPTS: Metric = Metric::greater(
+    "concept_accuracy",
+    "accuracy of single concepts on the test images, in %",
+    1,
+);
+const LABELS: Metric = Metric::greater(
+    "label_accuracy",
+    "test rows whose concepts, each the likeliest, give the right label, in %",
+    1,
+);
+const COLLAPSE: Metric =
+    Metric::smaller("collapse", "classes that occur and are never predicted", 1);
+const CALIBRATION: Metric = Metric::smaller(
+    "calibration_error",
+    "expected calibration error of the concepts, in %",
+    1,
+);
 
-const fn row(
-    name: &'static str,
-    title: &'static str,
-    semantics: &'static str,
-    p_forall: Option<f64>,
-) -> Configuration {
-    Configuration {
-        name,
-        title,
-        semantics,
-        p_forall,
-    }
+/// The rows of a semantics: by kinds of help.
+macro_rules! rows {
+    ($($name:literal $title:literal $of:expr;)*) => {
+        [$(
+            Configuration { name: $name, title: $title, ..$of },
+            Configuration { name: concat!($name, "-labels"), title: concat!($title, ", identify's labels"), ..$of },
+            Configuration { name: concat!($name, "-spread"), title: concat!($title, ", labels of all classes first"), ..$of },
+            Configuration { name: concat!($name, "-ensemble"), title: concat!($title, ", ensemble of 3"), ..$of },
+        )*]
+    };
 }
 
 /// Semantics by kinds of help.
-pub(super) const ALL: [Configuration; 12] = [
-    row("logltn", "logLTN", "logltn", None),
-    row("logltn-labels", "logLTN, identify's labels", "logltn", None),
-    row(
-        "logltn-spread",
-        "logLTN, labels of all classes first",
-        "logltn",
-        None,
-    ),
-    row("logltn-ensemble", "logLTN, ensemble of 3", "logltn", None),
-    row("probability", "probability", "probability", None),
-    row(
-        "probability-labels",
-        "probability, identify's labels",
-        "probability",
-        None,
-    ),
-    row(
-        "probability-spread",
-        "probability, labels of all classes first",
-        "probability",
-        None,
-    ),
-    row(
-        "probability-ensemble",
-        "probability, ensemble of 3",
-        "probability",
-        None,
-    ),
-    row("stable-2", "LTN-Stable (p=2)", "stable", Some(2.0)),
-    row(
-        "stable-2-labels",
-        "LTN-Stable (p=2), identify's labels",
-        "stable",
-        Some(2.0),
-    ),
-    row(
-        "stable-2-spread",
-        "LTN-Stable (p=2), labels of all classes first",
-        "stable",
-        Some(2.0),
-    ),
-    row(
-        "stable-2-ensemble",
-        "LTN-Stable (p=2), ensemble of 3",
-        "stable",
-        Some(2.0),
-    ),
+pub(super) const ALL: [Configuration; 12] = rows![
+    "logltn" "logLTN" Configuration::of("", "", "logltn");
+    "probability" "probability" PROBABILITY;
+    "stable-2" "LTN-Stable (p=2)" stable("", "", 2.0);
 ];
 
 /// How many labelled images there may be in all.

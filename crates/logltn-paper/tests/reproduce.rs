@@ -163,13 +163,13 @@ fn the_json_and_the_files_of_a_table() {
     assert_eq!(cells[1]["published"]["mean"], 0.71);
     assert_eq!(cells[1]["published"]["sd"], 0.06);
     let read = |name: &str| std::fs::read(folder.path().join("table").join(name)).expect(name);
-    for picture in ["assignments.png", "curves.png"] {
-        assert!(read(picture).starts_with(b"\x89PNG"), "{picture}");
+    for picture in ["assignments.svg", "curves.svg"] {
+        assert!(read(picture).starts_with(b"<svg"), "{picture}");
     }
     let text = |name: &str| String::from_utf8(read(name)).expect("UTF-8");
     // Figures of made-up data must not look like the paper's.
     assert!(text("table.md").contains("STAND-IN") && !text("table.md").contains('▼'));
-    assert!(text("report.html").contains("data:image/png;base64,"));
+    assert!(text("report.html").contains("data:image/svg+xml;base64,"));
     assert_eq!(text("table.csv").lines().count(), 3);
 }
 
@@ -262,7 +262,7 @@ fn mnist_add_learns_something_in_an_epoch() {
     assert!(json["cells"][0]["published"].is_null());
     // A guess is right about once in a hundred times.
     assert!(table.cells[1].mean > 4.0, "{}", table.cells[1].mean);
-    assert!(folder.path().join("table/curves-640.png").exists());
+    assert!(folder.path().join("table/curves-640.svg").exists());
 
     options.samples = vec![15_001];
     let message = refused(Task::MnistAdd, &options);
@@ -308,7 +308,7 @@ fn pascal_part_is_always_said_to_be_simulated() {
     }
     assert_eq!(json["cells"][5]["published"]["mean"], 10_708.2);
     let read = |name: &str| std::fs::read(folder.path().join("table").join(name)).expect(name);
-    assert!(read("curves.png").starts_with(b"\x89PNG"));
+    assert!(read("curves.svg").starts_with(b"<svg"));
     for name in ["table.md", "report.html"] {
         let text = String::from_utf8(read(name)).expect("UTF-8");
         assert!(

@@ -15,10 +15,10 @@ use logltn_learn::{Ask, own_parameters};
 use logltn_train::project::read_support;
 use pyo3::prelude::*;
 
-use crate::call::{AskedRows, State, Target};
+use crate::call::{AskedRows, State, at_rows};
 use crate::coming::{Coming, Setting, setting};
 use crate::error::{Failure, guarded, warn};
-use crate::knowledge_base::{AskedFor, GivenValue, KnowledgeBase, Precision, given_values};
+use crate::knowledge_base::{AskedFor, GivenValue, KnowledgeBase, given_values, in_either};
 
 /// A formula, a definition, or an axiom to explain; all axioms if none of these is given.
 #[derive(FromPyObject)]
@@ -58,12 +58,7 @@ pub fn ask(
 ) -> PyResult<String> {
     guarded(py, || {
         let given = given_values(&values);
-        let at_rows: Vec<PredicateId> = (given.iter())
-            .filter_map(|value| match value.target {
-                Target::AtRows(predicate) => Some(predicate),
-                _ => None,
-            })
-            .collect();
+        let at_rows = at_rows(&given);
         let ctrl_c = Arc::clone(&knowledge.process(py)?.ctrl_c);
         let (document, warnings) = asking(
             py,
@@ -128,10 +123,7 @@ fn asking(
     let (plan, recipe) = (&knowledge.plan, &knowledge.recipe);
     let (alpha, p, p_forall) = question.parameters;
     knowledge.with(py, move |state| {
-        let about = match state {
-            Precision::Single(state) => about(state, &setting, &at_rows)?,
-            Precision::Double(state) => about(state, &setting, &at_rows)?,
-        };
+        let about = in_either!(state, state => about(state, &setting, &at_rows))?;
         let ask = Ask {
             data: &about.data,
             outputs: &recipe.outputs,

@@ -35,6 +35,15 @@ pub struct Value {
     pub gradient: Option<View>,
 }
 
+/// The predicates that are given at rows.
+pub fn at_rows(given: &[Value]) -> Vec<PredicateId> {
+    let at_rows = |value: &Value| match value.target {
+        Target::AtRows(predicate) => Some(predicate),
+        _ => None,
+    };
+    given.iter().filter_map(at_rows).collect()
+}
+
 /// Which gradient is wanted, if any.
 pub enum Gradient {
     None,
@@ -286,7 +295,7 @@ impl<T: Real> State<T> {
             None => {
                 let done = self.stream(setting);
                 if done.is_ok() && !by_rows {
-                    let ctrl_c = self.ear_for_planning(setting);
+                    let ctrl_c = self.heard_while_planning(setting);
                     let learnt = compute(ctrl_c.as_deref(), || prepared.learn(setting));
                     self.plans += u64::from(learnt);
                 }
@@ -298,7 +307,7 @@ impl<T: Real> State<T> {
     }
 
     /// The listener while planning a call's data, if that may take long.
-    fn ear_for_planning(&self, setting: &Setting) -> Option<Arc<CtrlC>> {
+    fn heard_while_planning(&self, setting: &Setting) -> Option<Arc<CtrlC>> {
         let rows = setting.rows.iter().flat_map(|(_, columns)| columns.first());
         let sizes = setting.sizes.iter().map(|(_, size)| *size);
         let all = rows.map(ColumnData::len).chain(sizes).sum::<usize>();
@@ -313,7 +322,7 @@ impl<T: Real> State<T> {
     /// Plans the data of the call.
     fn stream(&mut self, setting: &Setting) -> Result<(), Diagnostics> {
         self.plans += 1;
-        let ctrl_c = self.ear_for_planning(setting);
+        let ctrl_c = self.heard_while_planning(setting);
         let plan = || (self.engine).stream(&setting.sizes, setting.rows.clone());
         let done = compute(ctrl_c.as_deref(), plan);
         // All rows take part again.

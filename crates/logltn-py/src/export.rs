@@ -14,7 +14,7 @@ use crate::array::View;
 use crate::call::{Choice, Places, Question, State, Value};
 use crate::coming::{Coming, Setting, setting};
 use crate::error::{Failure, guarded};
-use crate::knowledge_base::{About, KeptPlan, KnowledgeBase, Precision, target};
+use crate::knowledge_base::{About, KeptPlan, KnowledgeBase, Precision, in_either, target};
 
 /// The element type's name, and the array.
 pub type ExportedBytes<'py> = (&'static str, Bound<'py, PyBytes>);
@@ -50,10 +50,10 @@ pub fn export_plan<'py>(
 ) -> PyResult<ExportedPlan<'py>> {
     guarded(py, || {
         let setting = setting(py, knowledge.plan.data(), coming.as_ref())?;
-        let (exported, places) = knowledge.with(py, move |state| match state {
-            Precision::Single(s) => with_rows(s, &setting, by_rows),
-            Precision::Double(s) => with_rows(s, &setting, by_rows),
-        })?;
+        let (exported, places) = knowledge.with(
+            py,
+            move |state| in_either!(state, state => with_rows(state, &setting, by_rows)),
+        )?;
         Ok(exported_plan(py, &exported, places))
     })
 }
@@ -209,21 +209,10 @@ fn on<D: StateWork>(
     };
     let pool = &knowledge.process(py)?.pool;
     let recipe = &knowledge.recipe;
-    knowledge.with(py, |state| match state {
-        Precision::Single(s) => run(
-            s,
-            &about,
-            |p| recipe.engine(Arc::clone(p), pool),
-            by_rows,
-            work,
-        ),
-        Precision::Double(s) => run(
-            s,
-            &about,
-            |p| recipe.engine(Arc::clone(p), pool),
-            by_rows,
-            work,
-        ),
+    knowledge.with(py, |state| {
+        in_either!(state, state => {
+            run(state, &about, |p| recipe.engine(Arc::clone(p), pool), by_rows, work)
+        })
     })
 }
 

@@ -132,6 +132,17 @@ pub enum Precision {
     Double(State<f64>),
 }
 
+/// The same for a state of either precision.
+macro_rules! in_either {
+    ($precision:expr, $state:ident => $done:expr) => {
+        match $precision {
+            $crate::knowledge_base::Precision::Single($state) => $done,
+            $crate::knowledge_base::Precision::Double($state) => $done,
+        }
+    };
+}
+pub(crate) use in_either;
+
 /// The engine of each precision, made on demand.
 #[derive(Default)]
 struct States {
@@ -280,12 +291,7 @@ impl KnowledgeBase {
     #[getter]
     fn plans(&self, py: Python<'_>) -> PyResult<u64> {
         guarded(py, || {
-            self.with(py, |state| {
-                Ok(match state {
-                    Precision::Single(state) => state.plans(),
-                    Precision::Double(state) => state.plans(),
-                })
-            })
+            self.with(py, |state| Ok(in_either!(state, state => state.plans())))
         })
     }
 
@@ -316,10 +322,7 @@ impl KnowledgeBase {
     fn weights(&self, py: Python<'_>) -> PyResult<Vec<f64>> {
         guarded(py, || {
             self.with(py, |state| {
-                Ok(match state {
-                    Precision::Single(state) => state.engine().weights().to_vec(),
-                    Precision::Double(state) => state.engine().weights().to_vec(),
-                })
+                Ok(in_either!(state, state => state.engine().weights().to_vec()))
             })
         })
     }
@@ -412,9 +415,8 @@ impl KnowledgeBase {
             let setting = setting(py, self.plan.data(), coming.as_ref())?;
             let id = PredicateId(predicate as u32);
             let by_rows = self.by_rows(predicate, 1);
-            let (rows, arity) = self.with(py, move |state| match state {
-                Precision::Single(s) => s.set(&setting, by_rows).and_then(|()| s.rows(id)),
-                Precision::Double(s) => s.set(&setting, by_rows).and_then(|()| s.rows(id)),
+            let (rows, arity) = self.with(py, move |state| {
+                in_either!(state, s => s.set(&setting, by_rows).and_then(|()| s.rows(id)))
             })?;
             let rows: Vec<u8> = rows.iter().flat_map(|n| n.to_ne_bytes()).collect();
             Ok((PyByteArray::new(py, &rows), arity))
@@ -432,19 +434,13 @@ impl KnowledgeBase {
     ) -> PyResult<(Asked, Vec<AskedFor<'py>>, Vec<f64>)> {
         guarded(py, || {
             let setting = setting(py, self.plan.data(), coming.as_ref())?;
-            fn ask<T: Real>(
-                state: &mut State<T>,
-                setting: &Arc<Setting>,
-                by_rows: bool,
-            ) -> Result<(Question, Vec<AskedRows>, Vec<f64>), Diagnostics> {
-                state.set(setting, by_rows)?;
-                let (question, rows) = state.ask(setting);
-                let numbers = state.engine().plan().data().numbers().to_vec();
-                Ok((question, rows, numbers))
-            }
-            let (question, rows, numbers) = self.with(py, move |state| match state {
-                Precision::Single(s) => ask(s, &setting, by_rows),
-                Precision::Double(s) => ask(s, &setting, by_rows),
+            let (question, rows, numbers) = self.with(py, move |state| {
+                in_either!(state, state => {
+                    state.set(&setting, by_rows)?;
+                    let (question, rows) = state.ask(&setting);
+                    let numbers = state.engine().plan().data().numbers().to_vec();
+                    Ok((question, rows, numbers))
+                })
             })?;
             Ok((Asked { question }, self.asked_for(py, &rows)?, numbers))
         })
@@ -454,10 +450,7 @@ impl KnowledgeBase {
     fn numbers(&self, py: Python<'_>) -> PyResult<Vec<f64>> {
         guarded(py, || {
             self.with(py, |state| {
-                let plan = match state {
-                    Precision::Single(state) => state.engine().plan(),
-                    Precision::Double(state) => state.engine().plan(),
-                };
+                let plan = in_either!(state, state => state.engine().plan());
                 Ok(plan.data().numbers().to_vec())
             })
         })
@@ -516,28 +509,15 @@ impl KnowledgeBase {
                 };
                 let mut with_others = exchange.map(|call| others(call, failed));
                 let exchange = with_others.as_mut().map(|call| call as &mut Exchange<'_>);
-                fn run<T: Real>(
-                    state: &mut State<T>,
-                    of: &Of,
-                    recipe: (&Recipe, &Arc<ThreadPool>),
-                    work: &Work,
-                    exchange: Option<&mut Exchange<'_>>,
-                ) -> Result<(Evaluation, f64), Diagnostics> {
-                    match of {
-                        Of::Setting(setting, by_rows) => {
-                            state.call((setting, *by_rows), work, exchange)
-                        }
-                        Of::Question(question) => {
-                            let engine = |plan: &Arc<Plan>| recipe.0.engine(plan.clone(), recipe.1);
-                            state.answer(question, engine, work, exchange)
-                        }
+                in_either!(state, state => match &of {
+                    Of::Setting(setting, by_rows) => {
+                        state.call((setting, *by_rows), &work, exchange)
                     }
-                }
-                let recipe = (&*self.recipe, pool);
-                match state {
-                    Precision::Single(s) => run(s, &of, recipe, &work, exchange),
-                    Precision::Double(s) => run(s, &of, recipe, &work, exchange),
-                }
+                    Of::Question(question) => {
+                        let engine = |plan: &Arc<Plan>| self.recipe.engine(plan.clone(), pool);
+                        state.answer(question, engine, &work, exchange)
+                    }
+                })
             });
             if let Some(error) = failure {
                 return Err(Failure::Python(error));

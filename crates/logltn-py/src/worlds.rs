@@ -13,13 +13,13 @@ use pyo3::types::PyBytes;
 
 use crate::array::View;
 use crate::ask::{About, about};
-use crate::call::{Gradient, State, Target, Value, Work};
+use crate::call::{Gradient, State, Value, Work, at_rows};
 use crate::coming::{Coming, Setting, setting};
 use crate::ctrl_c::CtrlC;
 use crate::error::guarded;
 use crate::export::{ExportedPlan, exported_plan};
 use crate::knowledge_base::{
-    GivenValue, KnowledgeBase, LawEngine, Precision, given_values, target,
+    GivenValue, KnowledgeBase, LawEngine, Precision, given_values, in_either, target,
 };
 
 /// What is asked.
@@ -246,14 +246,6 @@ pub fn export_worlds<'py>(
     })
 }
 
-fn at_rows(given: &[Value]) -> Vec<PredicateId> {
-    let at_rows = |value: &Value| match value.target {
-        Target::AtRows(predicate) => Some(predicate),
-        _ => None,
-    };
-    given.iter().filter_map(at_rows).collect()
-}
-
 /// The data with what comes with the call, and the rows that predicates are given at.
 fn asked_about(
     knowledge: &KnowledgeBase,
@@ -261,10 +253,7 @@ fn asked_about(
     setting: &Arc<Setting>,
     at_rows: &[PredicateId],
 ) -> Result<About, Diagnostics> {
-    let mut about = match precision {
-        Precision::Single(state) => about(state, setting, at_rows)?,
-        Precision::Double(state) => about(state, setting, at_rows)?,
-    };
+    let mut about = in_either!(precision, state => about(state, setting, at_rows))?;
     if !setting.streams {
         // As given: in a plan, definitions may be expanded.
         about.data = Data::clone(&knowledge.data);

@@ -146,23 +146,11 @@ fn power(part: f64, exponent: i32) -> String {
         let decimals = usize::try_from(-exponent).unwrap_or(0);
         return format!("{:.decimals$}", part * 10f64.powi(exponent));
     }
-    let digits: String = exponent
-        .to_string()
-        .chars()
-        .map(|c| match c {
-            '-' => '⁻',
-            '1' => '¹',
-            '2' => '²',
-            '3' => '³',
-            '4' => '⁴',
-            '5' => '⁵',
-            '6' => '⁶',
-            '7' => '⁷',
-            '8' => '⁸',
-            '9' => '⁹',
-            _ => '⁰',
-        })
-        .collect();
+    let raised = |c: char| match c.to_digit(10) {
+        Some(digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(digit as usize).unwrap_or(c),
+        None => '⁻',
+    };
+    let digits: String = exponent.to_string().chars().map(raised).collect();
     if part == 1.0 {
         format!("10{digits}")
     } else {
@@ -171,7 +159,7 @@ fn power(part: f64, exponent: i32) -> String {
 }
 
 /// With the sign that is as wide as a digit.
-pub(super) fn minus(text: String) -> String {
+fn minus(text: String) -> String {
     text.replace('-', "−")
 }
 

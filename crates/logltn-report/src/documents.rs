@@ -178,13 +178,21 @@ fn facts(info: &RunInfo) -> Vec<(String, String)> {
     facts
 }
 
+/// A PNG or an SVG as a URL that holds it.
+pub fn data_url(picture: &[u8]) -> String {
+    let kind = match picture.starts_with(b"\x89PNG") {
+        true => "png",
+        false => "svg+xml",
+    };
+    format!("data:image/{kind};base64,{}", base64(picture))
+}
+
 /// The bytes in base64, padded.
-pub fn base64(bytes: &[u8]) -> String {
+pub(super) fn base64(bytes: &[u8]) -> String {
     base64::engine::general_purpose::STANDARD.encode(bytes)
 }
 
 /// A picture that needs no other file.
 pub fn picture(picture: &Picture) -> Value {
-    let source = format!("data:image/png;base64,{}", base64(&picture.png));
-    json!({ "title": picture.title, "source": source })
+    json!({ "title": picture.title, "source": data_url(&picture.bytes) })
 }

@@ -1,31 +1,33 @@
 //! Colours that people with any kind of colour vision can tell apart, on a light background.
 
+use std::fmt;
+
 /// A colour as red, green and blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Colour(pub(super) u8, pub(super) u8, pub(super) u8);
+pub(super) struct Colour(u32);
 
-pub(super) const BACKGROUND: Colour = Colour(255, 255, 255);
-pub(super) const INK: Colour = Colour(0x1f, 0x29, 0x33);
-pub(super) const FAINT_INK: Colour = Colour(0x5f, 0x6b, 0x7a);
-pub(super) const GRID: Colour = Colour(0xe6, 0xe9, 0xee);
-pub(super) const AXIS: Colour = Colour(0x9a, 0xa5, 0xb1);
+impl fmt::Display for Colour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{:06x}", self.0)
+    }
+}
+
+pub(super) const BACKGROUND: Colour = Colour(0xffffff);
+pub(super) const INK: Colour = Colour(0x1f2933);
+pub(super) const FAINT_INK: Colour = Colour(0x5f6b7a);
+pub(super) const GRID: Colour = Colour(0xe6e9ee);
+pub(super) const AXIS: Colour = Colour(0x9aa5b1);
 /// For curves that are only context.
-pub(super) const MUTED: Colour = Colour(0xc3, 0xca, 0xd3);
+pub(super) const MUTED: Colour = Colour(0xc3cad3);
 
 /// The palette of Okabe and Ito, without its yellow, which is too light for thin lines.
-const SERIES: [Colour; 7] = [
-    Colour(0x00, 0x72, 0xb2),
-    Colour(0xd5, 0x5e, 0x00),
-    Colour(0x00, 0x9e, 0x73),
-    Colour(0xcc, 0x79, 0xa7),
-    Colour(0xe6, 0x9f, 0x00),
-    Colour(0x56, 0xb4, 0xe9),
-    Colour(0x4a, 0x4a, 0x4a),
+const SERIES: [u32; 7] = [
+    0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9, 0x4a4a4a,
 ];
 
 /// The colour of the `index`th series.
 pub(super) fn series(index: usize) -> Colour {
-    SERIES[index % SERIES.len()]
+    Colour(SERIES[index % SERIES.len()])
 }
 
 /// How often the colours have been used up before the `index`th series: those after need another dash or marker.
@@ -35,16 +37,13 @@ pub(super) fn round(index: usize) -> usize {
 
 /// The dash of the `index`th series: as long as the colours last none, then for each round of them another. Lengths of lines
 /// and gaps, in turn.
-pub(super) fn dash(index: usize) -> Vec<f32> {
+pub(super) fn dash(index: usize) -> String {
     match round(index) {
-        0 => Vec::new(),
-        1 => vec![6.0, 4.0],
-        2 => vec![1.0, 4.0],
+        0 => String::new(),
+        1 => "6 4".into(),
+        2 => "1 4".into(),
         // A long line and more and more dots.
-        round => {
-            let dots = std::iter::repeat_n([1.0, 4.0], round - 2).flatten();
-            [12.0, 4.0].into_iter().chain(dots).collect()
-        }
+        round => format!("12 4{}", " 1 4".repeat(round - 2)),
     }
 }
 

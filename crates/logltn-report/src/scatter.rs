@@ -3,13 +3,10 @@
 use std::path::Path;
 
 use logltn::{Code, Diagnostic};
-use logltn_train::run_directory::write_atomically;
 
 use super::axis::Axis;
-use super::bitmap;
-use super::chart::{Frame, axes, widest_mark};
-use super::drawing::{Anchor, Drawing, Marker, Shape};
-use super::font;
+use super::chart::{Frame, widest_mark};
+use super::drawing::{Drawing, Marker, Words};
 use super::palette::{self, INK};
 
 /// One panel of a scatter plot.
@@ -62,176 +59,150 @@ impl ScatterPanel {
     }
 }
 
-/// Writes a scatter plot: each of `points` in the colour of its class.
+/// Writes scatter plots to an SVG file, `columns` in a row, under a common title: each point in the colour of its class.
 ///
 /// ```
-/// use logltn_report::scatter_png;
+/// use logltn_report::{ScatterPanel, write_scatter};
 /// let folder = tempfile::tempdir().unwrap();
-/// let path = folder.path().join("points.png");
-/// scatter_png(&[(0.0, 1.0), (2.0, 3.0)], &[0, 1], &["a".into(), "b".into()], "Two points", &path)?;
-/// assert!(std::fs::read(&path).unwrap().starts_with(b"\x89PNG"));
+/// let path = folder.path().join("points.svg");
+/// let panel = ScatterPanel {
+///     points: vec![(0.0, 1.0), (2.0, 3.0)],
+///     class: vec![0, 1],
+///     class_names: vec!["a".into(), "b".into()],
+///     ..ScatterPanel::default()
+/// };
+/// write_scatter(&[panel], 1, "Two points", &path)?;
+/// assert!(std::fs::read_to_string(&path).unwrap().contains("<circle"));
 /// # Ok::<(), logltn::Diagnostic>(())
 /// ```
 ///
 /// # Errors
-/// If there is not one class for each point, or the file cannot be written.
-pub fn scatter_png(
-    points: &[(f64, f64)],
-    class: &[usize],
-    class_names: &[String],
-    title: &str,
-    path: &Path,
-) -> Result<(), Diagnostic> {
-    let panel = ScatterPanel {
-        points: points.to_vec(),
-        class: class.to_vec(),
-        class_names: class_names.to_vec(),
-        ..ScatterPanel::default()
-    };
-    panels_png(&[panel], 1, title, path)
-}
-
-/// Writes several scatter plots beside each other, `columns` in a row, under a common title.
-///
-/// # Errors
 /// If a panel has not one class for each point, or the file cannot be written.
-pub fn panels_png(
+pub fn write_scatter(
     panels: &[ScatterPanel],
     columns: usize,
     title: &str,
     path: &Path,
 ) -> Result<(), Diagnostic> {
-    write_atomically(path, &bitmap::png(&draw(panels, columns, title)?)?)
+    draw(panels, columns, title)?.write(path)
 }
 
-const LEGEND_SIZE: f64 = 12.5;
+const NAME: Words = Words::new(12.5, INK);
 const LEGEND_LINE: f64 = 20.0;
-const TITLE_SIZE: f64 = 17.0;
-const PANEL_TITLE_SIZE: f64 = 14.0;
+const TITLE: Words = Words::title(17.0);
+const PANEL_TITLE: Words = Words::title(14.0);
 
 fn draw(panels: &[ScatterPanel], columns: usize, title: &str) -> Result<Drawing, Diagnostic> {
     panels.iter().try_for_each(ScatterPanel::check)?;
     let columns = columns.clamp(1, panels.len().max(1));
     let rows = panels.len().div_ceil(columns);
-    let width = if columns == 1 {
-        720.0
-    } else {
-        900.0f64.max(340.0 * columns as f64)
+    let width = match columns {
+        1 => 720.0,
+        _ => f64::max(900.0, 340.0 * columns as f64),
     };
     let panel_width = width / columns as f64;
-    let plot_height = if columns == 1 {
-        480.0
-    } else {
-        panel_width * 0.78
+    let plot_height = match columns {
+        1 => 480.0,
+        _ => panel_width * 0.78,
     };
     let head = if title.is_empty() { 8.0 } else { 42.0 };
     // All legends get as much room as the longest needs, so that panels align.
-    let legend_lines = (panels.iter())
-        .map(|panel| legend(panel, panel_width - 60.0).len())
-        .max()
-        .unwrap_or(0);
+    let legends = panels
+        .iter()
+        .map(|panel| panel.legend(panel_width - 60.0).len());
     let named = panels.iter().any(|panel| !panel.x_label.is_empty());
     let below = if named { 54.0 } else { 34.0 };
-    let panel_height = plot_height + below + LEGEND_LINE * legend_lines as f64;
+    let panel_height = plot_height + below + LEGEND_LINE * legends.max().unwrap_or(0) as f64;
     let mut drawing = Drawing::new(width, head + panel_height * rows as f64);
-    let title = font::fitted(title, TITLE_SIZE, true, width - 30.0);
-    drawing.title((16.0, 28.0), &title, TITLE_SIZE, INK);
+    drawing.text((16.0, 28.0), &TITLE.fitted(title, width - 30.0), TITLE);
     for (i, panel) in panels.iter().enumerate() {
         let left = panel_width * (i % columns) as f64;
         let top = head + panel_height * (i / columns) as f64;
-        draw_panel(&mut drawing, panel, (left, top), (panel_width, plot_height));
+        panel.draw(&mut drawing, (left, top), (panel_width, plot_height));
     }
     Ok(drawing)
 }
 
-fn draw_panel(
-    drawing: &mut Drawing,
-    panel: &ScatterPanel,
-    (left, top): (f64, f64),
-    (width, height): (f64, f64),
-) {
-    let x = Axis::around(panel.points.iter().map(|p| p.0), false, 0.04);
-    let y = Axis::around(panel.points.iter().map(|p| p.1), false, 0.04);
-    let title_room = if panel.title.is_empty() { 6.0 } else { 30.0 };
-    let widest = widest_mark(&y, height - title_room);
-    let labels = !panel.y_label.is_empty();
-    let frame = Frame {
-        left: left + widest + if labels { 40.0 } else { 24.0 },
-        top: top + title_room,
-        right: left + width - 16.0,
-        bottom: top + height,
-    };
-    let name = font::fitted(&panel.title, PANEL_TITLE_SIZE, true, width - 40.0);
-    drawing.title((frame.left, top + 18.0), &name, PANEL_TITLE_SIZE, INK);
-    axes(drawing, frame, &x, &y, (&panel.x_label, ""));
-    if labels {
-        drawing.shapes.push(Shape::Text {
-            at: (left + 20.0, (frame.top + frame.bottom) / 2.0),
-            text: panel.y_label.clone(),
-            size: LEGEND_SIZE,
-            anchor: Anchor::Middle,
-            colour: palette::FAINT_INK,
-            bold: false,
-            upward: true,
-        });
-    }
-    let radius = if panel.points.len() > 3000 { 2.0 } else { 3.2 };
-    for (i, (point, class)) in panel.points.iter().zip(&panel.class).enumerate() {
-        if let Some(at) = frame.place(&x, &y, *point) {
-            drawing.shapes.push(dot(at, radius, *class, 0.72));
-            if let Some(name) = panel.names.get(i) {
-                // On the other side if there is no room.
-                let wide = font::width(name, LEGEND_SIZE, false) + 6.0;
-                let (beside, anchor) = match at.0 + wide > frame.right {
-                    false => (at.0 + 6.0, Anchor::Start),
-                    true => (at.0 - 6.0, Anchor::End),
-                };
-                drawing.text((beside, at.1 - 4.0), name, LEGEND_SIZE, anchor, INK);
+impl ScatterPanel {
+    fn draw(&self, drawing: &mut Drawing, (left, top): (f64, f64), (width, height): (f64, f64)) {
+        let x = Axis::around(self.points.iter().map(|p| p.0), false, 0.04);
+        let y = Axis::around(self.points.iter().map(|p| p.1), false, 0.04);
+        let title_room = if self.title.is_empty() { 6.0 } else { 30.0 };
+        let label_room = if self.y_label.is_empty() { 24.0 } else { 40.0 };
+        let frame = Frame {
+            left: left + widest_mark(&y, height - title_room) + label_room,
+            top: top + title_room,
+            right: left + width - 16.0,
+            bottom: top + height,
+            x,
+            y,
+        };
+        let title = PANEL_TITLE.fitted(&self.title, width - 40.0);
+        drawing.text((frame.left, top + 18.0), &title, PANEL_TITLE);
+        frame.axes(drawing, (&self.x_label, &self.y_label), left + 20.0);
+        let radius = if self.points.len() > 3000 { 2.0 } else { 3.2 };
+        for (class, _) in self.classes() {
+            let own = self
+                .points
+                .iter()
+                .zip(&self.class)
+                .filter(|(_, of)| **of == class);
+            let places = own.filter_map(|(point, _)| frame.place(*point));
+            dots(drawing, places, radius, class, 0.72);
+        }
+        for (point, name) in self.points.iter().zip(&self.names) {
+            let Some((x, y)) = frame.place(*point) else {
+                continue;
+            };
+            // On the other side if there is no room.
+            let (beside, anchor) = match x + NAME.width(name) + 6.0 > frame.right {
+                false => (x + 6.0, "start"),
+                true => (x - 6.0, "end"),
+            };
+            drawing.text((beside, y - 4.0), name, NAME.anchored(anchor));
+        }
+        let below = frame.bottom + if self.x_label.is_empty() { 42.0 } else { 60.0 };
+        for (row, line) in self.legend(width - 60.0).into_iter().enumerate() {
+            for (offset, class, name) in line {
+                let (x, y) = (frame.left + offset, below + LEGEND_LINE * row as f64);
+                dots(drawing, [(x + 5.0, y - 4.5)], 5.0, class, 1.0);
+                drawing.text((x + 16.0, y), &name, NAME);
             }
         }
     }
-    let below = frame.bottom + if panel.x_label.is_empty() { 42.0 } else { 60.0 };
-    let lines = legend(panel, width - 60.0);
-    for (row, line) in lines.into_iter().enumerate() {
-        for (offset, class, name) in line {
-            let at = (frame.left + offset, below + LEGEND_LINE * row as f64);
-            drawing
-                .shapes
-                .push(dot((at.0 + 5.0, at.1 - 4.5), 5.0, class, 1.0));
-            drawing.text((at.0 + 16.0, at.1), &name, LEGEND_SIZE, Anchor::Start, INK);
+
+    /// The names of the classes in lines that fit into `room`: how far from the left, class, name.
+    fn legend(&self, room: f64) -> Vec<Vec<(f64, usize, String)>> {
+        const MOST_LINES: usize = 8;
+        let mut lines: Vec<Vec<(f64, usize, String)>> = Vec::new();
+        let mut used = f64::INFINITY;
+        for (class, name) in self.classes() {
+            let name = NAME.fitted(&name, room - 40.0);
+            let wide = NAME.width(&name) + 34.0;
+            if used + wide > room {
+                lines.push(Vec::new());
+                used = 0.0;
+            }
+            if let Some(line) = lines.last_mut() {
+                line.push((used, class, name));
+            }
+            used += wide;
         }
+        lines.truncate(MOST_LINES);
+        lines
     }
 }
 
-fn dot(at: (f64, f64), radius: f64, class: usize, opacity: f64) -> Shape {
-    Shape::Dot {
-        at,
-        radius,
-        marker: Marker::of_round(palette::round(class)),
-        colour: palette::series(class),
-        opacity,
-    }
-}
-
-/// The names of the classes in lines that fit into `room`: how far from the left, class, name.
-fn legend(panel: &ScatterPanel, room: f64) -> Vec<Vec<(f64, usize, String)>> {
-    const MOST_LINES: usize = 8;
-    let mut lines: Vec<Vec<(f64, usize, String)>> = Vec::new();
-    let mut used = f64::INFINITY;
-    for (class, name) in panel.classes() {
-        let name = font::fitted(&name, LEGEND_SIZE, false, room - 40.0);
-        let wide = font::width(&name, LEGEND_SIZE, false) + 34.0;
-        if used + wide > room {
-            lines.push(Vec::new());
-            used = 0.0;
-        }
-        if let Some(line) = lines.last_mut() {
-            line.push((used, class, name));
-        }
-        used += wide;
-    }
-    lines.truncate(MOST_LINES);
-    lines
+fn dots(
+    drawing: &mut Drawing,
+    places: impl IntoIterator<Item = (f64, f64)>,
+    radius: f64,
+    class: usize,
+    opacity: f64,
+) {
+    let markers = [Marker::Circle, Marker::Square, Marker::Triangle];
+    let marker = markers[palette::round(class) % markers.len()];
+    drawing.dots(places, radius, marker, palette::series(class), opacity);
 }
 
 #[cfg(test)]
@@ -240,8 +211,11 @@ mod tests {
 
     #[test]
     fn a_class_for_each_point() {
-        let wrong = scatter_png(&[(0.0, 0.0)], &[], &[], "t", Path::new("unused.png"));
-        let text = wrong.unwrap_err().to_string();
+        let wrong = ScatterPanel {
+            points: vec![(0.0, 0.0)],
+            ..ScatterPanel::default()
+        };
+        let text = draw(&[wrong], 1, "t").unwrap_err().to_string();
         assert!(text.contains("1 points"), "{text}");
     }
 
@@ -253,37 +227,20 @@ mod tests {
             class_names: vec!["a".into()],
             ..ScatterPanel::default()
         };
-        let drawing = draw(&[panel.clone(), panel], 2, "").unwrap();
-        let dots: Vec<_> = drawing
-            .shapes
-            .iter()
-            .filter_map(|shape| match shape {
-                Shape::Dot {
-                    colour,
-                    opacity,
-                    marker,
-                    ..
-                } if *opacity < 1.0 => Some((*colour, *marker)),
-                _ => None,
-            })
-            .collect();
-        assert_eq!(dots.len(), 6);
-        assert_eq!(dots[1], (palette::series(1), Marker::Square));
-        let texts: Vec<&str> = drawing
-            .shapes
-            .iter()
-            .filter_map(|shape| match shape {
-                Shape::Text { text, .. } => Some(text.as_str()),
-                _ => None,
-            })
-            .collect();
-        assert!(texts.contains(&"a") && texts.contains(&"8") && texts.contains(&"30"));
+        let svg = draw(&[panel.clone(), panel], 2, "").unwrap().svg();
+        // In either panel one dot, and one in the legend; none for what is no number.
+        assert_eq!(svg.matches("<circle").count(), 4);
+        let second = palette::series(1);
+        let square = format!("<g fill=\"{second}\" fill-opacity=\"0.72\">\n<path d=\"M");
+        assert_eq!(svg.matches(&square).count(), 2);
+        for name in ["a", "8", "30"] {
+            assert_eq!(svg.matches(&format!(">{name}</text>")).count(), 2, "{name}");
+        }
     }
 
     #[test]
     fn no_panels_and_no_points_are_no_mistake() {
         assert!(draw(&[], 3, "nothing").is_ok());
-        let drawing = draw(&[ScatterPanel::default()], 0, "empty").unwrap();
-        assert!(bitmap::png(&drawing).is_ok());
+        assert!(draw(&[ScatterPanel::default()], 0, "empty").is_ok());
     }
 }

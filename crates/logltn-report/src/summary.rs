@@ -31,8 +31,8 @@ const MANY: usize = 200;
 pub struct Picture {
     /// What it shows.
     pub title: String,
-    /// The bytes of a PNG.
-    pub png: Vec<u8>,
+    /// The bytes of an SVG, or of a PNG.
+    pub bytes: Vec<u8>,
 }
 
 /// A run, all in memory.
@@ -228,7 +228,7 @@ impl Report {
         )
     }
 
-    /// Writes `report.html` and `plots/*.png` into `dir`, and gives the path of the page.
+    /// Writes `report.html` and `plots/*.svg` into `dir`, and gives the path of the page.
     ///
     /// # Errors
     /// If something cannot be written.
@@ -240,8 +240,8 @@ impl Report {
                 format!("{}: the folder cannot be made: {error}", plots.display()),
             )
         })?;
-        for (name, png) in self.plots()? {
-            write_atomically(&plots.join(format!("{name}.png")), &png)?;
+        for (name, svg) in self.plots() {
+            write_atomically(&plots.join(format!("{name}.svg")), svg.as_bytes())?;
         }
         let page = dir.join("report.html");
         write_atomically(&page, self.html().as_bytes())?;
@@ -350,7 +350,9 @@ pub fn pictures(folder: &Path) -> Result<Vec<Picture>, Diagnostics> {
             }
         }
     }
-    paths.retain(|path| path.extension().is_some_and(|ending| ending == "png"));
+    // Older versions drew PNG.
+    paths
+        .retain(|path| (path.extension()).is_some_and(|ending| ending == "svg" || ending == "png"));
     paths.sort();
     paths
         .into_iter()
@@ -361,7 +363,7 @@ pub fn pictures(folder: &Path) -> Result<Vec<Picture>, Diagnostics> {
                     .unwrap_or_default()
                     .to_string_lossy()
                     .replace('_', " "),
-                png: read_bytes(&path)?,
+                bytes: read_bytes(&path)?,
             })
         })
         .collect()

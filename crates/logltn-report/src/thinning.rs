@@ -1,5 +1,7 @@
 //! A curve of any length in bounded memory.
 
+use super::chart::Curve;
+
 /// Some neighbouring points of a curve as one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Bucket {
@@ -113,6 +115,29 @@ impl Thinned {
             }
             _ => 0,
         }
+    }
+
+    /// The means of its stretches, for a chart.
+    pub(super) fn means(&self, name: &str) -> Curve {
+        let points = self.buckets.iter().map(|b| (b.step(), b.mean()));
+        Curve {
+            name: name.to_string(),
+            points: points.collect(),
+            ..Curve::default()
+        }
+    }
+
+    /// The same with what they are the means of.
+    pub(super) fn curve(&self, name: &str) -> Curve {
+        let mut curve = self.means(name);
+        // The curve should reach to where the run does.
+        if let (Some(point), Some(bucket)) = (curve.points.last_mut(), self.buckets.last()) {
+            point.0 = bucket.last_step();
+        }
+        if self.is_thinned() {
+            curve.band = self.buckets.iter().map(|b| (b.low, b.high)).collect();
+        }
+        curve
     }
 
     /// The last value.

@@ -1,7 +1,6 @@
 //! What breaks the axioms, in the report.
 
 use serde_json::{Value, json};
-use tiny_skia::Pixmap;
 
 use super::documents::picture;
 use super::summary::{Picture, Report};
@@ -54,20 +53,21 @@ pub fn features_png(shape: &[usize], values: &[f32]) -> Option<Vec<u8>> {
     let least = values.iter().copied().fold(0.0_f32, f32::min);
     let most = values.iter().copied().fold(1.0_f32, f32::max);
     let byte = |x: f32| ((x - least) / (most - least) * 255.0).round() as u8;
-    let mut pixmap = Pixmap::new(width as u32, height as u32)?;
-    for (at, pixel) in pixmap.data_mut().chunks_exact_mut(4).enumerate() {
-        for (c, out) in pixel[..3].iter_mut().enumerate() {
-            let c = c.min(channels - 1);
-            let place = if last {
-                at * channels + c
-            } else {
-                c * height * width + at
-            };
-            *out = byte(values[place]);
-        }
-        pixel[3] = 255;
-    }
-    pixmap.encode_png().ok()
+    let pixels = (0..values.len()).map(|place| {
+        let (at, c) = (place / channels, place % channels);
+        byte(values[if last { place } else { c * height * width + at }])
+    });
+    let mut out = Vec::new();
+    let mut encoder = png::Encoder::new(&mut out, width as u32, height as u32);
+    encoder.set_color(match channels {
+        1 => png::ColorType::Grayscale,
+        _ => png::ColorType::Rgb,
+    });
+    let mut writer = encoder.write_header().ok()?;
+    let pixels: Vec<u8> = pixels.collect();
+    writer.write_image_data(&pixels).ok()?;
+    writer.finish().ok()?;
+    Some(out)
 }
 
 impl Report {

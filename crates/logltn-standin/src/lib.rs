@@ -14,7 +14,7 @@
 //! [`mnist`] reads the digits that the repository ships, and [`places`] finds the folders of real data.
 //!
 //! The same seed gives the same bits on every platform ([`logltn_learn::random`] says how), so the files that
-//! [`files`] makes from them can be compared byte by byte.
+//! `examples/make_standin` makes from them can be compared byte by byte.
 //!
 //! ```
 //! use logltn_standin::{clustering_points, pascal_part_scenes, simulated_features};

@@ -4,8 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use logltn_standin::files::theory_files;
+#[path = "../examples/make_standin/made.rs"]
+mod made;
+
 use logltn_standin::ontology::{TYPES, type_id};
+use made::theory_files;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

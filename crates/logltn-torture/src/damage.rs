@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::attempt::Attempt;
-use crate::cases::rng::Rng;
 use crate::faults::{calls, faults};
 use crate::program::{Ended, Harm, run};
 use crate::results::Results;
+use crate::rng::Rng;
 use crate::subject::{Subject, copy, undisturbed};
 
 /// The files of a run that hold its numbers.

@@ -4,9 +4,9 @@ use std::fs;
 use std::sync::OnceLock;
 
 use crate::attempt::Attempt;
-use crate::cases::rng::Rng;
 use crate::program::{Ended, Harm, SIGINT, SIGKILL, SIGTERM, run};
 use crate::results::Results;
+use crate::rng::Rng;
 use crate::subject::{Subject, undisturbed};
 
 const EINTR: i32 = 4;

@@ -5,9 +5,9 @@ use std::fs;
 use tempfile::TempDir;
 
 use crate::attempt::Attempt;
-use crate::cases::rng::Rng;
 use crate::mutate;
 use crate::program::{Harm, run};
+use crate::rng::Rng;
 
 const FILES: [&str; 2] = ["trainval/box_features.hdf5", "test/box_features.hdf5"];
 

@@ -8,9 +8,9 @@ use std::sync::OnceLock;
 use tempfile::TempDir;
 
 use crate::attempt::Attempt;
-use crate::cases::rng::Rng;
 use crate::mutate;
 use crate::program::{Harm, run};
+use crate::rng::Rng;
 use crate::subject::Subject;
 
 /// What plans, networks and data may take, and what the process may have in all: code, stacks and the allocator's reserves.

@@ -4,9 +4,9 @@ use std::fs;
 use std::time::Duration;
 
 use crate::attempt::Attempt;
-use crate::cases::rng::Rng;
 use crate::program::{Harm, SIGINT, SIGKILL, SIGTERM, run};
 use crate::results::Results;
+use crate::rng::Rng;
 use crate::subject::{Subject, undisturbed};
 
 /// A sequence of kills.

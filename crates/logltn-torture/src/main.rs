@@ -22,13 +22,7 @@ fn main() -> ExitCode {
         .iter()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    let status = match words.split_first() {
-        Some((first, rest)) if first == logltn_torture::worker::WORKER => {
-            logltn_torture::worker::work(rest)
-        }
-        _ => long::run(&words),
-    };
-    status
+    long::run(&words)
         .unwrap_or_else(|| {
             eprintln!("{}", long::USAGE);
             2

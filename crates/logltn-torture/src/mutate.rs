@@ -1,10 +1,9 @@
 //! Mutations of real files: flipped, cut, doubled, spliced, and with numbers that nobody expects.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::cases::rng::Rng;
+use crate::rng::Rng;
 
 /// Numbers as text that are too large, too small, or invalid.
 const ODD: [&str; 22] = [
@@ -84,12 +83,6 @@ pub fn bytes(rng: &mut Rng, base: &[u8], others: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// One of some files, changed.
-pub fn one_of(rng: &mut Rng, seeds: &[Vec<u8>]) -> Vec<u8> {
-    let base = rng.pick(seeds);
-    bytes(rng, base, seeds)
-}
-
 /// The next run of digits after a place becomes an odd number.
 fn replace_number(rng: &mut Rng, bytes: &mut Vec<u8>, at: usize) {
     let Some(start) = (at..bytes.len()).find(|&i| bytes[i].is_ascii_digit()) else {
@@ -150,28 +143,4 @@ pub fn root() -> &'static Path {
         let mut known = known.filter(|root| root.join("conformance").is_dir());
         known.next().unwrap_or_else(|| PathBuf::from("."))
     })
-}
-
-/// All files with an ending below some folders of the repository, in the same order everywhere.
-pub fn seeds(folders: &[&str], ending: &str) -> Vec<Vec<u8>> {
-    let mut found: Vec<PathBuf> = Vec::new();
-    let mut open: Vec<PathBuf> = folders.iter().map(|folder| root().join(folder)).collect();
-    while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                open.push(path);
-            } else if path.to_string_lossy().ends_with(ending)
-                && path.metadata().is_ok_and(|m| m.len() < 20_000)
-            {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    assert!(!found.is_empty(), "no seeds {ending} in {folders:?}");
-    found
-        .iter()
-        .map(|path| fs::read(path).expect("a seed"))
-        .collect()
 }

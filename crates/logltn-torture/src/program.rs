@@ -5,10 +5,19 @@ use std::io::{Read, Seek, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// The word with which this program is logltn.
 pub const PROGRAM: &str = "--program";
+
+/// Where this crate's program is, which a test is not.
+static OWN: OnceLock<PathBuf> = OnceLock::new();
+
+/// Says where it is.
+pub fn set_program(path: &Path) {
+    let _ = OWN.set(path.to_path_buf());
+}
 
 pub const SIGINT: i32 = 2;
 pub const SIGKILL: i32 = 9;
@@ -66,8 +75,10 @@ pub fn run(folder: &Path, words: &[&str], harm: &Harm) -> Result<Ended, String> 
         tempfile::tempfile().map_err(wrong)?,
     ];
     let to = |file: &File| file.try_clone().map(Stdio::from).map_err(wrong);
-    let mut command = Command::new(std::env::current_exe().map_err(wrong)?);
+    let mut command = Command::new(OWN.get().expect("it is set before the first try"));
     command
+        // There is a try for each core already.
+        .env("RAYON_NUM_THREADS", "2")
         .arg(PROGRAM)
         .args(words)
         .current_dir(folder)

@@ -58,38 +58,6 @@ fn hostile() {
 }
 
 #[test]
-fn readers() {
-    short("readers", 20_000, &["read", "refused"]);
-}
-
-#[test]
 fn hdf5() {
     short("hdf5", 60, &["read", "refused"]);
-}
-
-#[test]
-fn theories() {
-    short("theories", 3_000, &["accepted", "refused"]);
-}
-
-#[test]
-fn manifests() {
-    short("manifests", 4_000, &["accepted", "refused"]);
-}
-
-#[test]
-fn evaluators() {
-    short(
-        "evaluators",
-        1_500,
-        &[
-            "value and gradient agree",
-            "extreme value and gradient agree",
-        ],
-    );
-}
-
-#[test]
-fn derivatives() {
-    short("derivatives", 600, &["agree"]);
 }

@@ -134,5 +134,5 @@ pub use sample::{Bindings, Sampled};
 pub use semantics::{Semantics, SemanticsError};
 pub use stand_ins::StandIns;
 pub use theory::Theory;
-pub use token::quoted_label;
+pub use token::{quoted_label, reserved_words};
 pub use words::{Role, Word, words};

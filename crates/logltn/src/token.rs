@@ -100,29 +100,37 @@ impl Token {
     }
 }
 
+/// The reserved words.
+const WORDS: [(&str, Token); 19] = [
+    ("sort", Token::Keyword(Keyword::Sort)),
+    ("table", Token::Keyword(Keyword::Table)),
+    ("predicate", Token::Keyword(Keyword::Predicate)),
+    ("function", Token::Keyword(Keyword::Function)),
+    ("constant", Token::Keyword(Keyword::Constant)),
+    ("param", Token::Keyword(Keyword::Param)),
+    ("axiom", Token::Keyword(Keyword::Axiom)),
+    ("for", Token::Keyword(Keyword::For)),
+    ("in", Token::Keyword(Keyword::In)),
+    ("where", Token::Keyword(Keyword::Where)),
+    ("Int", Token::Keyword(Keyword::Int)),
+    ("Real", Token::Keyword(Keyword::Real)),
+    ("not", Token::Not),
+    ("and", Token::And),
+    ("or", Token::Or),
+    ("forall", Token::Forall),
+    ("exists", Token::Exists),
+    ("all", Token::All),
+    ("any", Token::Any),
+];
+
+/// The words that cannot be names.
+pub fn reserved_words() -> impl Iterator<Item = &'static str> {
+    WORDS.into_iter().map(|(word, _)| word)
+}
+
 fn word(text: &str) -> Token {
-    match text {
-        "sort" => Token::Keyword(Keyword::Sort),
-        "table" => Token::Keyword(Keyword::Table),
-        "predicate" => Token::Keyword(Keyword::Predicate),
-        "function" => Token::Keyword(Keyword::Function),
-        "constant" => Token::Keyword(Keyword::Constant),
-        "param" => Token::Keyword(Keyword::Param),
-        "axiom" => Token::Keyword(Keyword::Axiom),
-        "for" => Token::Keyword(Keyword::For),
-        "in" => Token::Keyword(Keyword::In),
-        "where" => Token::Keyword(Keyword::Where),
-        "Int" => Token::Keyword(Keyword::Int),
-        "Real" => Token::Keyword(Keyword::Real),
-        "not" => Token::Not,
-        "and" => Token::And,
-        "or" => Token::Or,
-        "forall" => Token::Forall,
-        "exists" => Token::Exists,
-        "all" => Token::All,
-        "any" => Token::Any,
-        _ => Token::Name,
-    }
+    let found = WORDS.into_iter().find(|(word, _)| *word == text);
+    found.map_or(Token::Name, |(_, token)| token)
 }
 
 fn starts_name(c: char) -> bool {

@@ -9,22 +9,53 @@ use crate::cases::rng::Rng;
 use crate::cases::{conformance, named};
 use crate::engine_run::{Compared, Precision, compare, run_f64};
 use crate::reference::Case;
-use logltn::{ColumnData, Parameters, Semantics};
+use logltn::{ColumnData, OutputKind, Parameters, Semantics};
 
 fn number_of_cases() -> u64 {
     std::env::var("LOGLTN_RANDOM_CASES").map_or(1500, |n| n.parse().expect("a number"))
 }
 
+/// α and p over all that is accepted.
+fn extreme_parameters(rng: &mut Rng) -> Parameters {
+    Parameters {
+        alpha: 10_f64.powf(rng.in_range(-3.0, 6.0)).clamp(1e-3, 1e6),
+        p: 10_f64.powf(rng.in_range(-3.0, 6.0)).clamp(1e-3, 1e6),
+        p_forall: 10_f64.powf(rng.in_range(0.0, 6.0)).clamp(1.0, 1e6),
+    }
+}
+
+fn make_extreme(rng: &mut Rng, case: &mut Case) {
+    for (output, numbers) in case.outputs.iter().zip(&mut case.numbers) {
+        for number in numbers {
+            if rng.chance(0.5) {
+                *number = match output.kind {
+                    OutputKind::Softmax | OutputKind::Sigmoid => {
+                        *rng.pick(&[1e4, -1e4, 800.0, -800.0, 40.0, -40.0, 1e-9, 0.0, -1e-300])
+                    }
+                    OutputKind::Truth => *rng.pick(&[0.0, 1.0, 1e-300, 1e-12, 1.0 - 1e-12, 0.5]),
+                    OutputKind::LogTruth => *rng.pick(&[0.0, -1e-15, -1e-300, -700.0, -9e4]),
+                };
+            }
+        }
+    }
+}
+
 /// Compares on many seeds; if some fail, shows the shortest theory among them.
-fn compare_random(first_seed: u64, cases: u64, precision: Precision) -> Compared {
+fn compare_random(first_seed: u64, cases: u64, precision: Precision, extreme: bool) -> Compared {
     let mut total = Compared::default();
     let mut failures = Vec::new();
     for seed in first_seed..first_seed + cases {
-        let random = random_case(seed);
+        let mut random = random_case(seed);
         let mut rng = Rng::new(!seed);
+        if extreme {
+            make_extreme(&mut rng, &mut random.case);
+        }
         for _ in 0..2 {
             let semantics = random_semantics(&mut rng);
-            let parameters = random_parameters(&mut rng);
+            let parameters = match extreme {
+                true => extreme_parameters(&mut rng),
+                false => random_parameters(&mut rng),
+            };
             match compare(&random.case, &semantics, &parameters, precision) {
                 Ok(compared) => total.add(compared),
                 Err(error) => failures.push((
@@ -54,7 +85,7 @@ fn compare_random(first_seed: u64, cases: u64, precision: Precision) -> Compared
 
 #[test]
 fn random_theories_in_double_precision() {
-    let total = compare_random(0, number_of_cases(), Precision::Double);
+    let total = compare_random(0, number_of_cases(), Precision::Double, false);
     // The tests above must not pass by leaving everything out.
     let all = total.values + total.refused + total.undecided;
     assert!(total.values * 10 > all * 7, "{total:?}");
@@ -64,10 +95,18 @@ fn random_theories_in_double_precision() {
 
 #[test]
 fn random_theories_in_single_precision() {
-    let total = compare_random(1 << 32, number_of_cases() / 3, Precision::Single);
+    let total = compare_random(1 << 32, number_of_cases() / 3, Precision::Single, false);
     let all = total.values + total.refused + total.undecided;
     assert!(total.values * 10 > all * 6, "{total:?}");
     assert!(total.gradients * 10 > total.values * 7, "{total:?}");
+}
+
+#[test]
+fn random_theories_of_extreme_numbers() {
+    let total = compare_random(1 << 33, number_of_cases() / 3, Precision::Double, true);
+    let all = total.values + total.refused + total.undecided;
+    assert!(total.values * 10 > all * 6, "{total:?}");
+    assert!(total.gradients * 10 > total.values * 3, "{total:?}");
 }
 
 #[test]

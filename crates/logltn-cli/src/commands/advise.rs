@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use logltn::Code;
+use logltn::{Code, Diagnostics};
 use logltn_train::train::{Advice, AdviseOptions, Trial, advise};
 use serde_json::json;
 
@@ -30,15 +30,12 @@ pub struct Arguments {
     seeds: u64,
     /// Print one JSON document
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Outcome {
-    let (project, warnings) = match load(&arguments.manifest, None, arguments.json) {
-        Ok(loaded) => loaded,
-        Err(outcome) => return outcome,
-    };
+pub fn run(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
+    let (project, warnings) = load(&arguments.manifest, None)?;
     console::report(&warnings);
     let options = AdviseOptions {
         time: Duration::from_secs(arguments.seconds),
@@ -49,12 +46,12 @@ pub fn run(arguments: &Arguments) -> Outcome {
         console::complain(&format!("{}: {}\n", trial.name, real(trial.value)));
     };
     match advise(&project, &options, &stop, told) {
-        Ok(advice) if arguments.json => console::print(&format!("{}\n", document(&advice))),
-        Ok(advice) => console::print(&text(&advice, arguments.seeds)),
+        Ok(advice) if arguments.json => Ok(console::print(&format!("{}\n", document(&advice)))),
+        Ok(advice) => Ok(console::print(&text(&advice, arguments.seeds))),
         Err(errors) if errors.iter().any(|error| error.code() == Code::Interrupted) => {
-            console::failed(&errors, arguments.json)
+            Ok(console::failed(&errors, arguments.json))
         }
-        Err(errors) => console::wrong_input(&errors, arguments.json),
+        Err(errors) => Err(errors),
     }
 }
 

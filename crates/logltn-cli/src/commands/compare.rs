@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use logltn::Diagnostics;
-use logltn_report::comparison_png;
+use logltn_report::write_comparison;
 use logltn_train::run_directory::RunStatus;
 use logltn_train::train::{ComparedRun, Comparison, Spread};
 use serde_json::Value;
@@ -20,12 +20,19 @@ pub struct Arguments {
     /// The folders of the runs
     #[arg(value_name = "DIR", required = true)]
     runs: Vec<PathBuf>,
-    /// Draw the curves to this file, a PNG
-    #[arg(long, value_name = "FILE")]
+    /// Draw the curves to this file, an SVG
+    #[arg(long, value_name = "FILE", value_parser = svg)]
     picture: Option<PathBuf>,
     /// Print one JSON document and nothing else
     #[arg(long)]
     json: bool,
+}
+
+fn svg(path: &str) -> Result<PathBuf, String> {
+    match path.ends_with(".svg") {
+        true => Ok(PathBuf::from(path)),
+        false => Err("pictures are SVG: call it `….svg`".to_string()),
+    }
 }
 
 /// Runs the command.
@@ -53,7 +60,7 @@ pub fn show(
     if let Some(path) = picture {
         let named = |run: &ComparedRun| (run.run.display().to_string(), run.run.clone());
         let runs: Vec<(String, PathBuf)> = comparison.runs.iter().map(named).collect();
-        if comparison_png(&runs, path)? {
+        if write_comparison(&runs, path)? {
             drawn = Some(path);
         }
     }

@@ -4,11 +4,12 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use logltn::{Parameters, Semantics};
+use logltn::Diagnostics;
 use logltn_learn::{Counterexample, Entailment, Exactly, Refute, entails, entails_exactly};
 use serde_json::{Value, json};
 
-use crate::commands::{eval, load};
+use crate::commands::load;
+use crate::commands::meaning::Operators;
 use crate::console;
 use crate::outcome::Outcome;
 use crate::text::{Align, counted, real, table};
@@ -38,21 +39,11 @@ pub struct Arguments {
     /// The number of steps from each start
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     steps: u64,
-    /// The semantics, instead of the manifest's
-    #[arg(long, value_parser = eval::semantics)]
-    semantics: Option<Semantics>,
-    /// α of LogMeanExp and LogSumExp, instead of the schedule's last value
-    #[arg(long, value_parser = |s: &str| eval::parameter("alpha", s), allow_negative_numbers = true)]
-    alpha: Option<f64>,
-    /// p of pMean, instead of the schedule's last value
-    #[arg(long, value_parser = |s: &str| eval::parameter("p", s), allow_negative_numbers = true)]
-    p: Option<f64>,
-    /// p of pMeanError, instead of the schedule's last value
-    #[arg(long, value_parser = |s: &str| eval::parameter("p_forall", s), allow_negative_numbers = true)]
-    p_forall: Option<f64>,
+    #[command(flatten)]
+    operators: Operators,
     /// Print one JSON document and nothing else
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 fn level(text: &str) -> Result<f64, String> {
@@ -63,21 +54,15 @@ fn level(text: &str) -> Result<f64, String> {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Outcome {
-    let (project, warnings) = match load(&arguments.manifest, None, arguments.json) {
-        Ok(loaded) => loaded,
-        Err(outcome) => return outcome,
-    };
+pub fn run(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
+    let (project, warnings) = load(&arguments.manifest, None)?;
     if arguments.exact {
-        let found = project
-            .knowledge()
-            .and_then(|knowledge| entails_exactly(&knowledge, &arguments.formula));
         console::report(&warnings);
-        return match (found, arguments.json) {
-            (Err(errors), json) => console::wrong_input(&errors, json),
-            (Ok(found), true) => console::print_json(&exact_document(&found)),
-            (Ok(found), false) => console::print(&exact_human(&found)),
-        };
+        let found = entails_exactly(&project.knowledge()?, &arguments.formula)?;
+        return Ok(match arguments.json {
+            true => console::print_json(&exact_document(&found)),
+            false => console::print(&exact_human(&found)),
+        });
     }
     let manifest = &project.manifest;
     let last = manifest.schedule.last(false);
@@ -86,27 +71,20 @@ pub fn run(arguments: &Arguments) -> Outcome {
         restarts: arguments.restarts,
         steps: arguments.steps,
         seed: manifest.train.as_ref().map_or(0, |train| train.seed),
-        semantics: arguments.semantics.unwrap_or(manifest.semantics),
-        parameters: Parameters {
-            alpha: arguments.alpha.unwrap_or(last.alpha),
-            p: arguments.p.unwrap_or(last.p),
-            p_forall: arguments.p_forall.unwrap_or(last.p_forall),
-        },
+        semantics: arguments.operators.semantics(manifest.semantics),
+        parameters: arguments.operators.parameters(last),
         axioms: manifest.axiom_settings(),
     };
     let bar = progress(how.restarts.saturating_mul(how.steps));
     let found = (project.knowledge())
         .and_then(|knowledge| entails(&knowledge, &arguments.formula, &how, &mut || bar.inc(1)));
     bar.finish_and_clear();
-    let found = match found {
-        Ok(found) => found,
-        Err(errors) => return console::wrong_input(&errors, arguments.json),
-    };
+    let found = found?;
     console::report(&warnings);
-    match arguments.json {
+    Ok(match arguments.json {
         true => console::print_json(&document(&found)),
         false => console::print(&human(&found, arguments)),
-    }
+    })
 }
 
 fn progress(steps: u64) -> ProgressBar {

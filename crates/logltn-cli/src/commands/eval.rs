@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use logltn::{Diagnostics, Parameters, Semantics, did_you_mean};
+use logltn::{Diagnostics, Parameters, Semantics};
 use logltn_learn::Evaluated;
 use logltn_train::train::evaluate_run;
 use serde::Serialize;
 
-use crate::commands::{gradients, load};
+use crate::commands::meaning::Operators;
+use crate::commands::{after, gradients, load};
 use crate::console::{self, Message, messages};
 use crate::outcome::Outcome;
 use crate::text::{Align, degree, real, table, thousands};
@@ -24,42 +25,14 @@ pub struct Arguments {
     /// The folder of a run: its weights, or those of its last checkpoint
     #[arg(long, value_name = "DIR")]
     run: Option<PathBuf>,
-    /// The semantics [default: the manifest's]
-    #[arg(long, value_parser = semantics)]
-    semantics: Option<Semantics>,
-    /// α of LogMeanExp and LogSumExp [default: the schedule's last value]
-    #[arg(long, value_parser = |s: &str| parameter("alpha", s), allow_negative_numbers = true)]
-    alpha: Option<f64>,
-    /// p of pMean [default: the schedule's last value]
-    #[arg(long, value_parser = |s: &str| parameter("p", s), allow_negative_numbers = true)]
-    p: Option<f64>,
-    /// p of pMeanError [default: the schedule's last value]
-    #[arg(long, value_parser = |s: &str| parameter("p_forall", s), allow_negative_numbers = true)]
-    p_forall: Option<f64>,
+    #[command(flatten)]
+    operators: Operators,
     /// Write DIR/P.csv for every predicate P given by numbers: the derivative of the loss with respect to each number
     #[arg(long, value_name = "DIR")]
     gradients: Option<PathBuf>,
     /// Print one JSON document and nothing else
     #[arg(long)]
-    json: bool,
-}
-
-/// A semantics by its name, for a flag.
-pub fn semantics(name: &str) -> Result<Semantics, String> {
-    Semantics::named(name).ok_or_else(|| {
-        let known = Semantics::NAMES.join(", ");
-        match did_you_mean(name, Semantics::NAMES) {
-            Some(guess) => format!("{guess} (known: {known})"),
-            None => format!("known: {known}"),
-        }
-    })
-}
-
-/// α, p or p_forall, for a flag.
-pub fn parameter(name: &'static str, text: &str) -> Result<f64, String> {
-    let value: f64 = text.parse().map_err(|_| "expected a number".to_string())?;
-    Parameters::check(name, value).map_err(|error| error.to_string())?;
-    Ok(value)
+    pub(super) json: bool,
 }
 
 #[derive(Serialize)]
@@ -101,27 +74,14 @@ struct Metric<'a> {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Outcome {
-    let (project, mut warnings) = match load(
-        &arguments.manifest,
-        arguments.run.as_deref(),
-        arguments.json,
-    ) {
-        Ok(loaded) => loaded,
-        Err(outcome) => return outcome,
-    };
-    if let Some(dir) = &arguments.gradients
-        && let Err(error) = gradients::check(dir, &project)
-    {
-        return console::wrong_input(&error.into(), arguments.json);
+pub fn run(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
+    let (project, mut warnings) = load(&arguments.manifest, arguments.run.as_deref())?;
+    if let Some(dir) = &arguments.gradients {
+        gradients::check(dir, &project)?;
     }
-    let semantics = arguments.semantics.unwrap_or(project.manifest.semantics);
+    let semantics = (arguments.operators).semantics(project.manifest.semantics);
     let last = project.manifest.schedule.last(arguments.run.is_some());
-    let parameters = Parameters {
-        alpha: arguments.alpha.unwrap_or(last.alpha),
-        p: arguments.p.unwrap_or(last.p),
-        p_forall: arguments.p_forall.unwrap_or(last.p_forall),
-    };
+    let parameters = arguments.operators.parameters(last);
     let wanted = arguments.gradients.is_some();
     let evaluated = match &arguments.run {
         Some(run) => evaluate_run(&project, run, &semantics, &parameters, wanted),
@@ -129,18 +89,12 @@ pub fn run(arguments: &Arguments) -> Outcome {
             .evaluate(&semantics, &parameters, wanted)
             .and_then(|evaluated| Ok((evaluated, project.measure()?))),
     };
-    let (evaluated, metrics) = match evaluated {
-        Ok(found) => found,
-        Err(errors) => {
-            warnings.extend(errors);
-            return console::wrong_input(&warnings, arguments.json);
-        }
-    };
+    let (evaluated, metrics) = evaluated.map_err(after(&warnings))?;
     warnings.extend(evaluated.warnings.clone());
     if let Some(dir) = &arguments.gradients
         && let Err(error) = gradients::write(dir, &project, &evaluated.gradients)
     {
-        return console::failed(&Diagnostics::from(error), arguments.json);
+        return Ok(console::failed(&error.into(), arguments.json));
     }
     let outcome = if arguments.json {
         console::print_json(&document(
@@ -154,7 +108,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         console::print(&human(&semantics, &parameters, &evaluated, &metrics))
     };
     console::report(&warnings);
-    outcome
+    Ok(outcome)
 }
 
 fn document<'a>(

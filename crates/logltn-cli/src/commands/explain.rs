@@ -11,8 +11,8 @@ use logltn_dashboard::binding_text;
 use logltn_train::train::{Moved, Seen};
 use serde::Serialize;
 
-use crate::commands::load;
 use crate::commands::meaning::{BindingDocument, Meaning, bar};
+use crate::commands::{after, load};
 use crate::console::{self, Message, messages};
 use crate::outcome::Outcome;
 use crate::text::{Align, counted, real, table, thousands};
@@ -41,7 +41,7 @@ pub struct Arguments {
     meaning: Meaning,
     /// Print one JSON document and nothing else
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 /// Individuals whose features are columns of a file, as people see them.
@@ -104,36 +104,18 @@ struct WitnessDocument<'a> {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Outcome {
-    let (project, mut warnings) = match load(
-        &arguments.manifest,
-        arguments.meaning.run.as_deref(),
-        arguments.json,
-    ) {
-        Ok(loaded) => loaded,
-        Err(outcome) => return outcome,
-    };
+pub fn run(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
+    let (project, mut warnings) = load(&arguments.manifest, arguments.meaning.run.as_deref())?;
     let mut questions = arguments.meaning.questions(&project, arguments.top);
     questions.open.clone_from(&arguments.open);
-    let found = match questions.explain(arguments.axiom.as_deref()) {
-        Ok(found) => found,
-        Err(errors) => {
-            warnings.extend(errors);
-            return console::wrong_input(&warnings, arguments.json);
-        }
-    };
+    let found = questions.explain(arguments.axiom.as_deref());
+    let found = found.map_err(after(&warnings))?;
     warnings.extend(found.warnings);
     let shown = found.axioms.iter().flat_map(|axiom| &axiom.worst);
     let individuals: Vec<(SortId, u32)> = shown
         .flat_map(|violation| violation.binding.iter().filter_map(|b| b.individual))
         .collect();
-    let seen = match questions.seen(&individuals) {
-        Ok(seen) => seen,
-        Err(errors) => {
-            warnings.extend(errors);
-            return console::wrong_input(&warnings, arguments.json);
-        }
-    };
+    let seen = questions.seen(&individuals).map_err(after(&warnings))?;
     let outcome = if arguments.json {
         console::print_json(&document_with(&found.axioms, &seen, &warnings))
     } else {
@@ -144,7 +126,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         console::print(&parts.join("\n"))
     };
     console::report(&warnings);
-    outcome
+    Ok(outcome)
 }
 
 /// What `--json` prints, without the cells of tables.

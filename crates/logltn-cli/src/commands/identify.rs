@@ -38,7 +38,7 @@ pub struct Arguments {
     after: Option<PathBuf>,
     /// Print one JSON document and nothing else
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 fn support(text: &str) -> Result<(String, PathBuf), String> {
@@ -51,40 +51,31 @@ fn support(text: &str) -> Result<(String, PathBuf), String> {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Outcome {
-    let (project, mut found) = match load(&arguments.manifest, None, arguments.json) {
-        Ok(loaded) => loaded,
-        Err(outcome) => return outcome,
-    };
+pub fn run(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
+    let (project, mut found) = load(&arguments.manifest, None)?;
     let options = IdentifyOptions {
         predicate: arguments.predicate.clone(),
         supports: arguments.support.clone(),
         list: arguments.list,
         until: None,
     };
-    let identified = match project.identify(&options, &mut found) {
-        Ok(identified) => identified,
-        Err(errors) => return console::wrong_input(&errors, arguments.json),
-    };
+    let identified = project.identify(&options, &mut found)?;
     let after = arguments.after.as_deref();
-    let after = match after.map(|run| After::new(&arguments.manifest, run, &identified.predicate)) {
-        None => None,
-        Some(Ok(after)) => Some(after),
-        Some(Err(errors)) => return console::wrong_input(&errors, arguments.json),
-    };
+    let after = after.map(|run| After::new(&arguments.manifest, run, &identified.predicate));
+    let after = after.transpose()?;
     console::report(&found);
     if arguments.json {
         let mut document = document(&identified);
         if let Some(after) = &after {
             document["after"] = after.document(&identified);
         }
-        return console::print_json(&document);
+        return Ok(console::print_json(&document));
     }
     let mut text = human(&identified);
     if let Some(after) = &after {
         text += &after.text(&identified);
     }
-    console::print(&text)
+    Ok(console::print(&text))
 }
 
 fn class(individual: &Individual) -> Value {

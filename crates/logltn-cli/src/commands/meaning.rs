@@ -1,13 +1,62 @@
-//! The flags that all questions share: the run, the semantics and its parameters.
+//! The flags that questions share: the run, the semantics and its parameters.
 
 use std::path::PathBuf;
 
-use logltn::{Bound, Individual, Parameters, Semantics};
+use logltn::{Bound, Individual, Parameters, Semantics, did_you_mean};
 use logltn_train::project::Project;
 use logltn_train::train::Questions;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::eval::{parameter, semantics};
+/// The semantics and its parameters.
+#[derive(clap::Args)]
+pub struct Operators {
+    /// The semantics [default: the manifest's]
+    #[arg(long, value_parser = semantics)]
+    semantics: Option<Semantics>,
+    /// α of LogMeanExp and LogSumExp [default: the schedule's last value]
+    #[arg(long, value_parser = |s: &str| parameter("alpha", s), allow_negative_numbers = true)]
+    alpha: Option<f64>,
+    /// p of pMean [default: the schedule's last value]
+    #[arg(long, value_parser = |s: &str| parameter("p", s), allow_negative_numbers = true)]
+    p: Option<f64>,
+    /// p of pMeanError [default: the schedule's last value]
+    #[arg(long, value_parser = |s: &str| parameter("p_forall", s), allow_negative_numbers = true)]
+    p_forall: Option<f64>,
+}
+
+impl Operators {
+    /// The semantics, or else this one.
+    pub fn semantics(&self, default: Semantics) -> Semantics {
+        self.semantics.unwrap_or(default)
+    }
+
+    /// The parameters, those that are not given from these.
+    pub fn parameters(&self, default: Parameters) -> Parameters {
+        Parameters {
+            alpha: self.alpha.unwrap_or(default.alpha),
+            p: self.p.unwrap_or(default.p),
+            p_forall: self.p_forall.unwrap_or(default.p_forall),
+        }
+    }
+}
+
+/// A semantics by its name, for a flag.
+pub fn semantics(name: &str) -> Result<Semantics, String> {
+    Semantics::named(name).ok_or_else(|| {
+        let known = Semantics::NAMES.join(", ");
+        match did_you_mean(name, Semantics::NAMES) {
+            Some(guess) => format!("{guess} (known: {known})"),
+            None => format!("known: {known}"),
+        }
+    })
+}
+
+/// α, p or p_forall, for a flag.
+pub fn parameter(name: &'static str, text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "expected a number".to_string())?;
+    Parameters::check(name, value).map_err(|error| error.to_string())?;
+    Ok(value)
+}
 
 /// The run, the semantics and its parameters.
 #[derive(clap::Args)]
@@ -15,18 +64,8 @@ pub struct Meaning {
     /// The folder of a run, finished or not; needed where something is learnt
     #[arg(long, value_name = "DIR")]
     pub run: Option<PathBuf>,
-    /// The semantics [default: the manifest's]
-    #[arg(long, value_parser = semantics)]
-    pub semantics: Option<Semantics>,
-    /// α of LogMeanExp and LogSumExp [default: the schedule's last value]
-    #[arg(long, value_parser = |s: &str| parameter("alpha", s), allow_negative_numbers = true)]
-    pub alpha: Option<f64>,
-    /// p of pMean [default: the schedule's last value]
-    #[arg(long, value_parser = |s: &str| parameter("p", s), allow_negative_numbers = true)]
-    pub p: Option<f64>,
-    /// p of pMeanError [default: the schedule's last value]
-    #[arg(long, value_parser = |s: &str| parameter("p_forall", s), allow_negative_numbers = true)]
-    pub p_forall: Option<f64>,
+    #[command(flatten)]
+    operators: Operators,
 }
 
 impl Meaning {
@@ -38,12 +77,8 @@ impl Meaning {
             open: Vec::new(),
             project,
             run: self.run.as_deref(),
-            semantics: self.semantics.unwrap_or(project.manifest.semantics),
-            parameters: Parameters {
-                alpha: self.alpha.unwrap_or(last.alpha),
-                p: self.p.unwrap_or(last.p),
-                p_forall: self.p_forall.unwrap_or(last.p_forall),
-            },
+            semantics: self.operators.semantics(project.manifest.semantics),
+            parameters: self.operators.parameters(last),
             top,
             joint: false,
         }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use logltn::Diagnostics;
 use logltn_learn::mine::{Mine, mine};
 use logltn_train::run_directory::write_atomically;
 use serde::Serialize;
@@ -44,7 +45,7 @@ pub struct Arguments {
     out: Option<PathBuf>,
     /// Print one JSON document and nothing else
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 #[derive(Serialize)]
@@ -77,13 +78,10 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Outcome {
-    let (project, warnings) = match load(&arguments.manifest, None, arguments.json) {
-        Ok(loaded) => loaded,
-        Err(outcome) => return outcome,
-    };
-    if let Some(Err(error)) = arguments.out.as_ref().map(|out| project.may_write(out)) {
-        return console::wrong_input(&error.into(), arguments.json);
+pub fn run(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
+    let (project, warnings) = load(&arguments.manifest, None)?;
+    if let Some(out) = &arguments.out {
+        project.may_write(out)?;
     }
     let how = Mine {
         length: usize::from(arguments.length),
@@ -93,10 +91,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         tables: arguments.tables.clone(),
         weight: arguments.weight,
     };
-    let mined = match mine(&project.data, &how) {
-        Ok(mined) => mined,
-        Err(errors) => return console::wrong_input(&errors, arguments.json),
-    };
+    let mined = mine(&project.data, &how)?;
     console::report(&warnings);
     if arguments.json {
         let rules = (mined.axioms()).map(|(rule, axiom)| RuleDocument {
@@ -106,21 +101,21 @@ pub fn run(arguments: &Arguments) -> Outcome {
             facts: rule.facts,
             confidence: rule.confidence(),
         });
-        return console::print_json(&Document {
+        return Ok(console::print_json(&Document {
             rules: rules.collect(),
             warnings: messages(&warnings),
-        });
+        }));
     }
     let Some(out) = &arguments.out else {
-        return console::print(&mined.to_string());
+        return Ok(console::print(&mined.to_string()));
     };
     if let Err(error) = write_atomically(out, mined.to_string().as_bytes()) {
-        return console::failed(&error.into(), false);
+        return Ok(console::failed(&error.into(), false));
     }
     console::complain(&format!(
         "{} in {}; add them to the theory\n",
         counted(mined.rules.len(), "rule"),
         out.display()
     ));
-    Outcome::Done
+    Ok(Outcome::Done)
 }

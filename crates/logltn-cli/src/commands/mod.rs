@@ -70,24 +70,25 @@ pub enum Command {
 impl Command {
     /// Does it.
     pub fn run(self) -> Outcome {
+        use console::ended;
         match self {
             Command::Demo(arguments) => demo::run(&arguments),
             Command::New(arguments) => new::run(&arguments),
-            Command::Check(arguments) => check::run(&arguments),
-            Command::Advise(arguments) => advise::run(&arguments),
+            Command::Check(arguments) => ended(check::run(&arguments), arguments.json),
+            Command::Advise(arguments) => ended(advise::run(&arguments), arguments.json),
             Command::Train(arguments) => train::run_command(&arguments),
-            Command::Eval(arguments) => eval::run(&arguments),
+            Command::Eval(arguments) => ended(eval::run(&arguments), arguments.json),
             Command::Example(arguments) => example::run(&arguments),
-            Command::Query(arguments) => query::run(&arguments),
-            Command::Explain(arguments) => explain::run(&arguments),
-            Command::Predict(arguments) => predict::run(&arguments),
-            Command::Sample(arguments) => sample::run(&arguments),
-            Command::Entails(arguments) => entails::run(&arguments),
-            Command::Identify(arguments) => identify::run(&arguments),
-            Command::Mine(arguments) => mine::run(&arguments),
+            Command::Query(arguments) => ended(query::run(&arguments), arguments.json),
+            Command::Explain(arguments) => ended(explain::run(&arguments), arguments.json),
+            Command::Predict(arguments) => ended(predict::run(&arguments), arguments.json),
+            Command::Sample(arguments) => ended(sample::run(&arguments), false),
+            Command::Entails(arguments) => ended(entails::run(&arguments), arguments.json),
+            Command::Identify(arguments) => ended(identify::run(&arguments), arguments.json),
+            Command::Mine(arguments) => ended(mine::run(&arguments), arguments.json),
             Command::Compare(arguments) => compare::run(&arguments),
             Command::Dashboard(arguments) => dashboard::run(&arguments),
-            Command::Sweep(arguments) => sweep::run(&arguments),
+            Command::Sweep(arguments) => ended(sweep::run(&arguments), arguments.json),
             #[cfg(feature = "reproduce")]
             Command::Reproduce(arguments) => reproduce::run(&arguments),
             Command::Fmt(arguments) => fmt::run(&arguments),
@@ -100,12 +101,8 @@ impl Command {
     }
 }
 
-/// The project of a manifest with its warnings, as a run has it if there is one; or what is wrong with it has been reported.
-fn load(
-    manifest: &Path,
-    run: Option<&Path>,
-    json: bool,
-) -> Result<(Project, Diagnostics), Outcome> {
+/// The project of a manifest with its warnings, as a run has it if there is one.
+fn load(manifest: &Path, run: Option<&Path>) -> Result<(Project, Diagnostics), Diagnostics> {
     let mut found = Diagnostics::new();
     let project = match run {
         Some(run) => Project::load_for_run(manifest, run, &mut found),
@@ -113,6 +110,15 @@ fn load(
     };
     match project {
         Some(project) => Ok((project, found)),
-        None => Err(console::wrong_input(&found, json)),
+        None => Err(found),
+    }
+}
+
+/// Errors after the warnings that were found before them.
+fn after(warnings: &Diagnostics) -> impl Fn(Diagnostics) -> Diagnostics {
+    move |errors| {
+        let mut found = warnings.clone();
+        found.extend(errors);
+        found
     }
 }

@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use logltn::theory::{ArgumentSort, Sort, SortKind};
-use logltn::{Code, Diagnostic, Diagnostics, OutputKind, Parameters, Semantics, harmless};
+use logltn::{Code, Diagnostic, Diagnostics, OutputKind, harmless};
 use logltn_learn::{Answers, Foretold, Predictions, listed_laws};
 use logltn_train::project::AskedRows;
 use logltn_train::train::{Asking, Predictor};
 
-use crate::commands::eval;
+use crate::commands::meaning::Operators;
 use crate::console;
 use crate::ctrl_c::{self, Unsaved};
 use crate::outcome::Outcome;
@@ -67,19 +67,9 @@ pub struct Arguments {
     out: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
-    json: bool,
-    /// The semantics of a definition, instead of the manifest's
-    #[arg(long, value_parser = eval::semantics)]
-    semantics: Option<Semantics>,
-    /// α of a definition's operators, instead of the schedule's last value
-    #[arg(long, value_parser = |s: &str| eval::parameter("alpha", s), allow_negative_numbers = true)]
-    alpha: Option<f64>,
-    /// p of a definition's pMean
-    #[arg(long, value_parser = |s: &str| eval::parameter("p", s), allow_negative_numbers = true)]
-    p: Option<f64>,
-    /// p of a definition's pMeanError
-    #[arg(long, value_parser = |s: &str| eval::parameter("p_forall", s), allow_negative_numbers = true)]
-    p_forall: Option<f64>,
+    pub(super) json: bool,
+    #[command(flatten)]
+    operators: Operators,
 }
 
 fn sort_and_file(text: &str) -> Result<(String, PathBuf), String> {
@@ -92,7 +82,7 @@ fn sort_and_file(text: &str) -> Result<(String, PathBuf), String> {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Outcome {
+pub fn run(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let Arguments { manifest, run, .. } = arguments;
     let (mut features, mut rows) = (arguments.features.clone(), arguments.rows.clone());
     let from_input = (features
@@ -101,65 +91,51 @@ pub fn run(arguments: &Arguments) -> Outcome {
     .chain(rows.iter_mut().map(|file| (file, Some("csv"))))
     .filter(|(file, _)| standard_input::is_it(file));
     // Kept until all of it has been read.
-    let _input = match standard_input::keep(from_input.collect()) {
-        Ok(kept) => kept,
-        Err(errors) => return console::wrong_input(&errors, arguments.json),
-    };
+    let _input = standard_input::keep(from_input.collect())?;
     let given = arguments.given.as_deref().map(listed_laws);
-    let loaded = Predictor::load(&Asking {
+    let mut predictor = Predictor::load(&Asking {
         manifest,
         run: run.as_deref(),
         symbols: std::slice::from_ref(&arguments.symbol),
         features: &features,
         given: given.as_deref(),
-    });
-    let asked = loaded.and_then(|predictor| {
-        let by_class = [(arguments.classes, "classes"), (arguments.rules, "rules")];
-        if let Some((_, flag)) = by_class.into_iter().find(|(given, _)| *given)
-            && !matches!(predictor.asked().answers(), Answers::Classes(_))
-        {
-            let what = format!("`--{flag}`: `{}` has no classes", arguments.symbol);
-            return Err(Diagnostic::error(Code::NoClasses, what)
-                .help("a predicate has classes if it is a softmax, or has a number for each individual of its last argument")
-                .into());
-        }
-        if arguments.world && predictor.asked().is_function() {
-            let what = format!("`--world`: `{}` is a function", arguments.symbol);
-            let error = Diagnostic::error(Code::NoClasses, what);
-            return Err(error.help("worlds assign truth to predicates").into());
-        }
-        let rows = rows.as_deref().map(|path| predictor.rows(path));
-        let rows = rows.transpose()?;
-        let count = predictor.count(rows.as_ref())?;
-        if let Some(out) = &arguments.out {
-            predictor.project().may_write(out)?;
-        }
-        Ok((predictor, rows, count))
-    });
-    let (mut predictor, rows, count) = match asked {
-        Ok(asked) => asked,
-        Err(errors) => return console::wrong_input(&errors, arguments.json),
-    };
+    })?;
+    let by_class = [(arguments.classes, "classes"), (arguments.rules, "rules")];
+    if let Some((_, flag)) = by_class.into_iter().find(|(given, _)| *given)
+        && !matches!(predictor.asked().answers(), Answers::Classes(_))
+    {
+        let what = format!("`--{flag}`: `{}` has no classes", arguments.symbol);
+        return Err(Diagnostic::error(Code::NoClasses, what)
+            .help("a predicate has classes if it is a softmax, or has a number for each individual of its last argument")
+            .into());
+    }
+    if arguments.world && predictor.asked().is_function() {
+        let what = format!("`--world`: `{}` is a function", arguments.symbol);
+        let error = Diagnostic::error(Code::NoClasses, what);
+        return Err(error.help("worlds assign truth to predicates").into());
+    }
+    let rows = rows.as_deref().map(|path| predictor.rows(path));
+    let rows = rows.transpose()?;
+    let count = predictor.count(rows.as_ref())?;
+    if let Some(out) = &arguments.out {
+        predictor.project().may_write(out)?;
+    }
     let (semantics, last) = predictor.meaning();
-    let parameters = Parameters {
-        alpha: arguments.alpha.unwrap_or(last.alpha),
-        p: arguments.p.unwrap_or(last.p),
-        p_forall: arguments.p_forall.unwrap_or(last.p_forall),
-    };
-    predictor.mean(arguments.semantics.unwrap_or(semantics), parameters);
+    predictor.mean(
+        arguments.operators.semantics(semantics),
+        arguments.operators.parameters(last),
+    );
     console::report(predictor.warnings());
     let bar = progress(count, arguments.out.is_none());
     let written = write(&mut predictor, rows.as_ref(), arguments, &bar);
     bar.finish_and_clear();
     match written {
-        Ok(()) => Outcome::Done,
+        Ok(()) => Ok(Outcome::Done),
         // Laws are compiled, and definitions planned, before the first row is written: what these refuse is the input.
-        Err(errors) if !errors.iter().any(is_failure) => {
-            console::wrong_input(&errors, arguments.json)
-        }
+        Err(errors) if !errors.iter().any(is_failure) => Err(errors),
         Err(errors) => {
             console::report(&errors);
-            Outcome::Failed
+            Ok(Outcome::Failed)
         }
     }
 }

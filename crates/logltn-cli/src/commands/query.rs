@@ -6,8 +6,8 @@ use logltn::{Answers, Code, Diagnostic, Diagnostics, Semantics};
 use logltn_learn::Queried;
 use serde::Serialize;
 
-use crate::commands::load;
 use crate::commands::meaning::{BindingDocument, Meaning, bar};
+use crate::commands::{after, load};
 use crate::console::{self, Message, messages};
 use crate::outcome::Outcome;
 use crate::text::{Align, counted, degree, real, table, thousands};
@@ -35,7 +35,7 @@ pub struct Arguments {
     meaning: Meaning,
     /// Print one JSON document and nothing else
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 #[derive(Serialize)]
@@ -58,30 +58,18 @@ struct AnswerDocument<'a> {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Outcome {
-    let (project, mut warnings) = match load(
-        &arguments.manifest,
-        arguments.meaning.run.as_deref(),
-        arguments.json,
-    ) {
-        Ok(loaded) => loaded,
-        Err(outcome) => return outcome,
-    };
+pub fn run(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
+    let (project, mut warnings) = load(&arguments.manifest, arguments.meaning.run.as_deref())?;
     let mut questions = arguments.meaning.questions(&project, arguments.top);
     questions.joint = arguments.joint;
     if arguments.joint && !questions.semantics.exact {
         let what = format!("`--joint` does not apply under `{}`", questions.semantics);
         let error = Diagnostic::error(Code::OperatorsDoNotMix, what)
             .help("ask for exact probabilities: `--semantics probability`");
-        return console::wrong_input(&error.into(), arguments.json);
+        return Err(error.into());
     }
-    let found = match questions.query(&arguments.formula) {
-        Ok(found) => found,
-        Err(errors) => {
-            warnings.extend(errors);
-            return console::wrong_input(&warnings, arguments.json);
-        }
-    };
+    let found = questions.query(&arguments.formula);
+    let found = found.map_err(after(&warnings))?;
     warnings.extend(found.warnings.clone());
     let semantics = &questions.semantics;
     let outcome = if arguments.json {
@@ -90,7 +78,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         console::print(&human(semantics, &found))
     };
     console::report(&warnings);
-    outcome
+    Ok(outcome)
 }
 
 /// What `--json` prints.

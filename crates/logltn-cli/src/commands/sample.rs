@@ -41,28 +41,22 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Outcome {
+pub fn run(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let given = arguments.given.as_deref().map(listed_laws);
     // A predicate named twice is listed once.
     let mut symbols = arguments.symbols.clone();
     let mut seen = std::collections::BTreeSet::new();
     symbols.retain(|symbol| seen.insert(symbol.clone()));
-    let loaded = Predictor::load(&Asking {
+    let mut predictor = Predictor::load(&Asking {
         manifest: &arguments.manifest,
         run: arguments.run.as_deref(),
         symbols: &symbols,
         features: &[],
         given: given.as_deref(),
-    });
-    let mut predictor = match loaded {
-        Ok(predictor) => predictor,
-        Err(errors) => return console::wrong_input(&errors, false),
-    };
+    })?;
     console::report(predictor.warnings());
-    match write(&mut predictor, arguments) {
-        Ok(()) => Outcome::Done,
-        Err(errors) => console::wrong_input(&errors, false),
-    }
+    write(&mut predictor, arguments)?;
+    Ok(Outcome::Done)
 }
 
 /// How the atoms of a predicate are written.

@@ -35,11 +35,11 @@ pub struct Arguments {
     out: PathBuf,
     /// Print the comparison as one JSON document
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Outcome {
+pub fn run(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let mut wrong = Diagnostics::new();
     let mut settings = Vec::new();
     for text in &arguments.set {
@@ -48,13 +48,8 @@ pub fn run(arguments: &Arguments) -> Outcome {
             Err(error) => wrong.push(error),
         }
     }
-    let planned = wrong
-        .into_result(settings)
-        .and_then(|(settings, _)| Sweep::plan(&arguments.manifest, &settings, arguments.seeds));
-    let sweep = match planned {
-        Ok(sweep) => sweep,
-        Err(errors) => return console::wrong_input(&errors, arguments.json),
-    };
+    let (settings, _) = wrong.into_result(settings)?;
+    let sweep = Sweep::plan(&arguments.manifest, &settings, arguments.seeds)?;
     console::report(sweep.warnings());
     let folders = sweep.folders(&arguments.out);
     console::complain(&format!(
@@ -68,18 +63,15 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let whole = sweep.run(&arguments.out, &command, &stop, &watch);
     watch.bar.finish_and_clear();
     match whole {
-        Err(errors) => return console::failed(&errors, arguments.json),
+        Err(errors) => return Ok(console::failed(&errors, arguments.json)),
         Ok(false) => {
             console::complain("stopped; the same command continues\n");
-            return Outcome::Failed;
+            return Ok(Outcome::Failed);
         }
         Ok(true) => {}
     }
     let failed = watch.failed.into_inner().unwrap_or_default();
-    if let Some(outcome) = failed {
-        return outcome;
-    }
-    finish(&folders, &arguments.out, arguments.json)
+    Ok(failed.unwrap_or_else(|| finish(&folders, &arguments.out, arguments.json)))
 }
 
 /// The comparison, if there is anything to compare.
@@ -90,7 +82,7 @@ fn finish(folders: &[PathBuf], out: &Path, json: bool) -> Outcome {
     let shown = Comparison::new(folders).and_then(|comparison| {
         let failed = (comparison.runs.iter())
             .any(|run| run.status == logltn_train::run_directory::RunStatus::Failed);
-        let shown = compare::show(&comparison, Some(&out.join("comparison.png")), json)?;
+        let shown = compare::show(&comparison, Some(&out.join("comparison.svg")), json)?;
         Ok(if failed { Outcome::Failed } else { shown })
     });
     shown.unwrap_or_else(|errors| console::failed(&errors, json))

@@ -9,7 +9,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use logltn::{Code, Diagnostic, Diagnostics, Semantics, memory};
 use logltn_dashboard::networks;
 use logltn_learn::{Apart, Begun};
-use logltn_report::{Shades, from_run_directory, pca_2d, scatter_png, shades_png};
+use logltn_report::{
+    ScatterPanel, Shades, from_run_directory, pca_2d, write_scatter, write_shades,
+};
 use logltn_train::project::Project;
 use logltn_train::run_directory::{RunDirectory, RunInfo, StepRecord};
 use logltn_train::train::{
@@ -18,7 +20,7 @@ use logltn_train::train::{
 };
 
 use crate::commands::violated::violated;
-use crate::commands::{eval, load};
+use crate::commands::{eval, load, meaning};
 use crate::console;
 use crate::ctrl_c::{self, Unsaved};
 use crate::outcome::Outcome;
@@ -43,7 +45,7 @@ pub struct Arguments {
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=logltn_learn::MOST_STEPS))]
     steps: Option<u64>,
     /// The semantics [default: the manifest's]
-    #[arg(long, value_parser = eval::semantics)]
+    #[arg(long, value_parser = meaning::semantics)]
     semantics: Option<Semantics>,
     /// The number of threads; it does not change the result
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1024))]
@@ -88,25 +90,29 @@ pub const MEASURED: Duration = Duration::from_millis(400);
 
 /// Runs the command.
 pub fn run_command(arguments: &Arguments) -> Outcome {
-    let (project, warnings) = match load(&arguments.manifest, None, false) {
-        Ok(loaded) => loaded,
-        Err(outcome) => return outcome,
-    };
-    console::report(&warnings);
-    match arguments.ensemble {
-        Some(count) => train_ensemble(&project, arguments, count as usize),
-        None => train(project, arguments),
-    }
+    let loaded = load(&arguments.manifest, None);
+    let trained = loaded.and_then(|(project, warnings)| {
+        console::report(&warnings);
+        match arguments.ensemble {
+            Some(count) => train_ensemble(&project, arguments, count as usize),
+            None => train(project, arguments),
+        }
+    });
+    console::ended(trained, false)
 }
 
 /// Trains the members of an ensemble, one after the other, each with its own seed.
-fn train_ensemble(project: &Project, arguments: &Arguments, count: usize) -> Outcome {
+fn train_ensemble(
+    project: &Project,
+    arguments: &Arguments,
+    count: usize,
+) -> Result<Outcome, Diagnostics> {
     let seed = arguments
         .seed
         .unwrap_or_else(|| project.manifest.train.as_ref().map_or(0, |t| t.seed));
     if !arguments.out.exists() || arguments.resume || arguments.force {
         if let Err(errors) = note_ensemble(&arguments.out, count) {
-            return console::failed(&errors, false);
+            return Ok(console::failed(&errors, false));
         }
     } else if !matches!(members(&arguments.out), Ok(found) if found.len() == count) {
         let what = format!(
@@ -114,7 +120,7 @@ fn train_ensemble(project: &Project, arguments: &Arguments, count: usize) -> Out
             arguments.out.display()
         );
         let error = Diagnostic::error(Code::FolderTaken, what).help("choose another folder");
-        return console::wrong_input(&error.into(), false);
+        return Err(error.into());
     }
     let mut before: Vec<PathBuf> = Vec::new();
     for number in 1..=count {
@@ -124,7 +130,7 @@ fn train_ensemble(project: &Project, arguments: &Arguments, count: usize) -> Out
                 let weight = arguments.diversity;
                 match apart_from(project, &arguments.manifest, &before, weight) {
                     Ok(apart) => Some(apart),
-                    Err(errors) => return console::failed(&errors, false),
+                    Err(errors) => return Ok(console::failed(&errors, false)),
                 }
             }
         };
@@ -136,33 +142,33 @@ fn train_ensemble(project: &Project, arguments: &Arguments, count: usize) -> Out
             ..arguments.clone()
         };
         console::complain(&format!("member {number} of {count}\n"));
-        match train(project.clone(), &own) {
+        match train(project.clone(), &own)? {
             Outcome::Done => before.push(own.out),
-            other => return other,
+            other => return Ok(other),
         }
     }
-    console::print(&format!(
+    Ok(console::print(&format!(
         "an ensemble of {count}: `logltn predict {} PREDICATE --run {}` gives the mean and the disagreement\n",
         arguments.manifest.display(),
         arguments.out.display()
-    ))
+    )))
 }
 
 /// Trains a project.
-fn train(project: Project, arguments: &Arguments) -> Outcome {
+fn train(project: Project, arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let threads = arguments.threads.unwrap_or(0) as usize;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = match pool {
         Ok(pool) => pool,
         Err(error) => {
             console::complain(&format!("error: cannot start threads: {error}\n"));
-            return Outcome::Failed;
+            return Ok(Outcome::Failed);
         }
     };
     pool.install(|| train_here(project, arguments))
 }
 
-fn train_here(project: Project, arguments: &Arguments) -> Outcome {
+fn train_here(project: Project, arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let title = arguments.manifest.display().to_string();
     let options = TrainOptions {
         seed: arguments.seed,
@@ -182,7 +188,7 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
         Ok(trainer) if found.is_empty() => trainer,
         made => {
             found.extend(made.err().unwrap_or_default());
-            return console::wrong_input(&found, false);
+            return Err(found);
         }
     };
     if let Some(apart) = &arguments.apart {
@@ -192,9 +198,8 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
         console::report(&beginning.warnings);
         console::complain(&began_with(beginning));
     }
-    match trainer.slow_step(MEASURED) {
-        Ok(warning) => warning.into_iter().for_each(|w| console::report(&w.into())),
-        Err(errors) => return console::wrong_input(&errors, false),
+    if let Some(warning) = trainer.slow_step(MEASURED)? {
+        console::report(&warning.into());
     }
     let directory = match (arguments.resume, arguments.force) {
         (true, _) => RunDirectory::resume(&arguments.out),
@@ -205,9 +210,9 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
         Ok(directory) => directory,
         // A full disk is not wrong input.
         Err(errors) if errors.iter().any(|e| e.code() == Code::CannotWrite) => {
-            return console::failed(&errors, false);
+            return Ok(console::failed(&errors, false));
         }
-        Err(errors) => return console::wrong_input(&errors, false),
+        Err(errors) => return Err(errors),
     };
     let run_options = RunOptions {
         title,
@@ -227,7 +232,7 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
         .unsaved
         .take()
         .filter(|_| matches!(outcome, Ok(RunOutcome::Interrupted { .. }) | Err(_)));
-    match outcome {
+    Ok(match outcome {
         Ok(RunOutcome::AlreadyFinished { nothing_moved }) => {
             match (make_up_report(&mut trainer, &directory), nothing_moved) {
                 (Ok(()), None) => console::print(&format!(
@@ -267,9 +272,7 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
                 Outcome::Failed
             }
         },
-        Err(errors) if errors.iter().any(|e| e.code() == Code::RunDiffers) => {
-            console::wrong_input(&errors, false)
-        }
+        Err(errors) if errors.iter().any(|e| e.code() == Code::RunDiffers) => return Err(errors),
         Err(errors) => {
             console::report(&errors);
             if let Ok(Some(_)) = directory.checkpoint() {
@@ -277,7 +280,7 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
             }
             Outcome::Failed
         }
-    }
+    })
 }
 
 /// The most names worth a line each; `run.json` has all.
@@ -338,7 +341,7 @@ fn report(trainer: &mut Trainer, directory: &RunDirectory) -> Result<PathBuf, Di
     report.write(directory.path())
 }
 
-/// A picture of each predicate's predictions, `pictures/P.png`. Returns their paths.
+/// A picture of each predicate's predictions, `pictures/P.svg`. Returns their paths.
 fn draw(trainer: &mut Trainer, directory: &RunDirectory) -> Result<Vec<PathBuf>, Diagnostics> {
     let folder = directory.file("pictures");
     let mut drawn = Vec::new();
@@ -351,8 +354,14 @@ fn draw(trainer: &mut Trainer, directory: &RunDirectory) -> Result<Vec<PathBuf>,
             "{}: {} in two principal components",
             found.predicate, found.sort
         );
-        let path = folder.join(format!("{}.png", found.predicate));
-        scatter_png(&points, &found.class, &found.class_names, &title, &path)?;
+        let path = folder.join(format!("{}.svg", found.predicate));
+        let panel = ScatterPanel {
+            points,
+            class: found.class,
+            class_names: found.class_names,
+            ..ScatterPanel::default()
+        };
+        write_scatter(&[panel], 1, &title, &path)?;
         drawn.push(path);
     }
     drawn.extend(draw_concepts(trainer, &folder)?);
@@ -362,7 +371,7 @@ fn draw(trainer: &mut Trainer, directory: &RunDirectory) -> Result<Vec<PathBuf>,
 /// The most classes that a matrix of concepts can show.
 const MOST_CONCEPTS: usize = 40;
 
-/// Predicted against true classes, `pictures/P-concepts.png`, with the shortcut named if there is one.
+/// Predicted against true classes, `pictures/P-concepts.svg`, with the shortcut named if there is one.
 fn draw_concepts(trainer: &mut Trainer, folder: &Path) -> Result<Vec<PathBuf>, Diagnostics> {
     let mut drawn = Vec::new();
     for found in trainer.concepts()? {
@@ -386,9 +395,9 @@ fn draw_concepts(trainer: &mut Trainer, folder: &Path) -> Result<Vec<PathBuf>, D
                 .outlined
                 .extend((0..said.len()).map(|c| *mostly == Some(c as u32)));
         }
-        let path = folder.join(format!("{}-concepts.png", found.predicate));
+        let path = folder.join(format!("{}-concepts.svg", found.predicate));
         let title = format!("{}: concepts", found.predicate);
-        shades_png(&[table], &title, &found.sentence(), &path)?;
+        write_shades(&[table], &title, &found.sentence(), &path)?;
         drawn.push(path);
     }
     Ok(drawn)

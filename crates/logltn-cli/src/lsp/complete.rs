@@ -22,34 +22,9 @@ const MOST_FILES: usize = 500;
 /// A sort with more labels than this is data, too long a list to pick from.
 const MOST_LABELS: usize = 1000;
 
-const WORDS: &[&str] = &[
-    "sort",
-    "table",
-    "predicate",
-    "function",
-    "constant",
-    "param",
-    "axiom",
-    "define",
-    "to",
-    "depth",
-    "for",
-    "in",
-    "where",
-    "not",
-    "and",
-    "or",
-    "forall",
-    "exists",
-    "all",
-    "any",
-    "Int",
-    "Real",
-    "weight",
-    "dist",
-    "abs",
-    "min",
-    "max",
+/// Words of theories that names may be as well.
+const WORDS: [&str; 8] = [
+    "define", "to", "depth", "weight", "dist", "abs", "min", "max",
 ];
 
 /// The answer to `textDocument/completion`.
@@ -89,7 +64,8 @@ fn in_theory(place: &Place<'_>) -> Vec<Value> {
             }
         }
     }
-    items.extend(WORDS.iter().map(|word| item(word, KEYWORD, "")));
+    let words = logltn::reserved_words().chain(WORDS);
+    items.extend(words.map(|word| item(word, KEYWORD, "")));
     for sort in &theory.sorts {
         items.push(item(&sort.name, CLASS, "sort"));
         if sort.labels.len() <= MOST_LABELS {

@@ -79,7 +79,10 @@ fn valid_files() -> Vec<Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig {
+        cases: ProptestConfig::default().cases.max(1000),
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn arbitrary_bytes(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
@@ -107,6 +110,29 @@ proptest! {
             bytes.truncate(cut.index(bytes.len()));
         }
         bytes.extend(tail);
+        read_all_ways(&bytes);
+    }
+
+    /// A piece becomes one of another file, or a number that nobody expects.
+    #[test]
+    fn spliced_files(
+        which in 0usize..8,
+        other in 0usize..8,
+        places in prop::array::uniform3(any::<prop::sample::Index>()),
+        number in prop::option::of(prop::sample::select(vec![0, 1, 1 << 31, u64::from(u32::MAX), 1 << 40, i64::MAX as u64, u64::MAX])),
+        big_endian: bool,
+    ) {
+        let mut bytes = valid_files().swap_remove(which);
+        let other = valid_files().swap_remove(other);
+        let [at, from, length] = places;
+        let (at, from) = (at.index(bytes.len()), from.index(other.len()));
+        let piece = match number {
+            Some(number) if big_endian => number.to_be_bytes().to_vec(),
+            Some(number) => number.to_le_bytes().to_vec(),
+            None => other[from..other.len().min(from + length.index(40))].to_vec(),
+        };
+        let end = bytes.len().min(at + piece.len());
+        bytes.splice(at..end, piece);
         read_all_ways(&bytes);
     }
 

@@ -110,10 +110,10 @@ impl Figure {
 }
 
 macro_rules! metrics {
-    ($($(#[$doc:meta])* $kind:ident = $name:literal, $subject:ident, $better:ident, $figure:expr, $says:literal;)*) => {
+    ($($kind:ident = $name:literal, $subject:ident, $better:ident, $figure:expr, $says:literal;)*) => {
         /// The metrics that are known.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum MetricKind { $($(#[$doc])* $kind,)* }
+        pub enum MetricKind { $(#[doc = $says] $kind,)* }
 
         impl MetricKind {
             /// All of them, with the names that manifests use.
@@ -148,55 +148,38 @@ macro_rules! metrics {
 }
 
 metrics! {
-    /// The share of right answers.
     Accuracy = "accuracy", Predicate, Larger, Figure::TruthsOrClasses(accuracy_of_truths, accuracy),
         "the share of rows that are right";
-    /// The mean over classes of the share of right ones.
     BalancedAccuracy = "balanced_accuracy", Predicate, Larger, Figure::Classes(balanced_accuracy),
         "the accuracy of each class that occurs, averaged over the classes";
-    /// Agreement of two clusterings, corrected for chance.
     AdjustedRandIndex = "adjusted_rand_index", Predicate, Larger, Figure::Classes(adjusted_rand_index),
         "how alike two groupings are, whatever their names: 1 if the same, about 0 by chance";
-    /// The share of right answers, classes renamed one to one as it is best.
     MatchedAccuracy = "matched_accuracy", Predicate, Larger, Figure::Classes(matched_accuracy),
         "the accuracy under the best one-to-one renaming of the classes: high if concepts are learnt but mixed up";
-    /// How many classes are never predicted.
     Collapse = "collapse", Predicate, Smaller, Figure::Classes(collapse),
         "how many of the classes that occur are never predicted";
-    /// How far certainties are from shares.
     CalibrationError = "calibration_error", Predicate, Smaller, Figure::Certainties(calibration_error),
         "the expected calibration error, in 15 groups: how far confidence is from accuracy";
-    /// The harmonic mean of precision and recall.
     F1 = "f1", Predicate, Larger, Figure::TruthsOrClasses(f1, f1_of_classes),
         "the harmonic mean of precision and recall; for classes, the mean over them";
-    /// The share of what is found that is right.
     Precision = "precision", Predicate, Larger, Figure::TruthsOrClasses(precision, precision_of_classes),
         "the share of rows predicted true that are true, 0 if none is predicted; for classes, the mean over them";
-    /// The share of what is right that is found.
     Recall = "recall", Predicate, Larger, Figure::TruthsOrClasses(recall, recall_of_classes),
         "the share of true rows that are predicted true; for classes, the mean over them";
-    /// The area under precision over recall.
     AveragePrecision = "average_precision", Predicate, Larger, Figure::Truths(average_precision),
         "the area under precision over recall, as steps";
-    /// The area under the receiver operating characteristic.
     RocAuc = "roc_auc", Predicate, Larger, Figure::Truths(roc_auc),
         "the chance that a true row has a greater truth than a false one, a tie counting half";
-    /// The share of rows in which everything is right.
     RowAccuracy = "row_accuracy", Table, Larger, Figure::Axioms,
         "the share of a table's rows for which its axioms hold, every literal made true or false";
-    /// The root of the mean squared error.
     Rmse = "rmse", Function, Smaller, Figure::Values(rmse),
         "the root of the mean squared error";
-    /// The mean absolute error.
     Mae = "mae", Function, Smaller, Figure::Values(mae),
         "the mean absolute error";
-    /// The share of the variance that is explained.
     R2 = "r2", Function, Larger, Figure::Values(r2),
         "1 − squared error / squared distance from the mean";
-    /// The mean reciprocal rank.
     Mrr = "mrr", Predicate, Larger, Figure::Ranks(mrr),
         "the mean of 1 / rank of the right individual among all of its sort";
-    /// The share of rows that are among the first k.
     Hits = "hits", Predicate, Larger, Figure::FirstRanks(hits),
         "the share of rows whose right individual has rank k or better";
 }

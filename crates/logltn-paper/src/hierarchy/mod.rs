@@ -25,43 +25,30 @@ use super::{Configuration, DataKind, Experiment, Metric, Options, load, places};
 use labelled::Labelled;
 pub use labelled::LabelledSet;
 
-const PRECISION: Metric = Metric {
-    name: "au_prc",
-    title: "area under the precision-recall curve of all labels together",
-    digits: 3,
-    smaller_is_better: false,
-};
-const EXACT: Metric = Metric {
-    name: "exact_match",
-    title: "test things of which every label is right, those above ½, in %",
-    digits: 2,
-    smaller_is_better: false,
-};
-const VIOLATIONS: Metric = Metric {
-    name: "violations",
-    title: "test things that have a label above ½ without one over it, in %",
-    digits: 2,
-    smaller_is_better: true,
-};
-const WORLD: Metric = Metric {
-    name: "world_match",
-    title: "test things of which the most probable labels that keep the hierarchy are right, in %",
-    digits: 2,
-    smaller_is_better: false,
-};
+const PRECISION: Metric = Metric::greater(
+    "au_prc",
+    "area under the precision-recall curve of all labels together",
+    3,
+);
+const EXACT: Metric = Metric::greater(
+    "exact_match",
+    "test things of which every label is right, those above ½, in %",
+    2,
+);
+const VIOLATIONS: Metric = Metric::smaller(
+    "violations",
+    "test things that have a label above ½ without one over it, in %",
+    2,
+);
+const WORLD: Metric = Metric::greater(
+    "world_match",
+    "test things of which the most probable labels that keep the hierarchy are right, in %",
+    2,
+);
 
-const fn row(name: &'static str, title: &'static str, semantics: &'static str) -> Configuration {
-    Configuration {
-        name,
-        title,
-        semantics,
-        p_forall: None,
-    }
-}
-
-const PLAIN: Configuration = row("plain", "no rules", "probability");
-const SOFT: Configuration = row("soft", "hierarchy as a soft axiom", "logltn");
-const LAW: Configuration = row("law", "hierarchy as a law", "probability");
+const PLAIN: Configuration = Configuration::of("plain", "no rules", "probability");
+const SOFT: Configuration = Configuration::of("soft", "hierarchy as a soft axiom", "logltn");
+const LAW: Configuration = Configuration::of("law", "hierarchy as a law", "probability");
 /// The rows of the table.
 pub(super) const ALL: [Configuration; 3] = [PLAIN, SOFT, LAW];
 
@@ -96,14 +83,9 @@ impl Hierarchy {
         };
         let usual = if options.quick { QUICK_EPOCHS } else { EPOCHS };
         let epochs = options.epochs.unwrap_or(usual);
-        let kind = if place.is_some() {
-            DataKind::Real
-        } else {
-            DataKind::StandIn
-        };
         let settings = [
             ("version", env!("CARGO_PKG_VERSION").to_string()),
-            ("data", kind.name().to_string()),
+            ("data", DataKind::at(&place).name().to_string()),
             ("set", set.name.to_string()),
             ("start", "how common each label is".to_string()),
             ("epochs", epochs.to_string()),
@@ -441,10 +423,7 @@ impl Experiment for Hierarchy {
     }
 
     fn data(&self) -> DataKind {
-        match self.place {
-            Some(_) => DataKind::Real,
-            None => DataKind::StandIn,
-        }
+        DataKind::at(&self.place)
     }
 
     fn data_title(&self) -> String {
@@ -478,10 +457,6 @@ impl Experiment for Hierarchy {
 
     fn only_if_asked(&self, configuration: Configuration) -> bool {
         configuration == LAW && !self.is_tree()
-    }
-
-    fn samples(&self) -> Vec<Option<usize>> {
-        vec![None]
     }
 
     fn others(&self, metric: &str) -> Vec<Other> {

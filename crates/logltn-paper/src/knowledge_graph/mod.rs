@@ -18,7 +18,7 @@ use logltn::{Code, Diagnostic, Diagnostics, Output, Source, Theory};
 use logltn_data::read_bytes;
 use logltn_learn::mine::mine;
 use logltn_learn::{Individuals, Schedule, Session};
-use logltn_report::{LinesOptions, lines_png};
+use logltn_report::{Chart, write_charts};
 
 use super::curves::curves;
 use super::jobs::{Finding, Found, Progress};
@@ -30,21 +30,16 @@ use settings::Settings;
 
 pub use graph::GraphName;
 
-const fn metric(name: &'static str, title: &'static str) -> Metric {
-    Metric {
-        name,
-        title,
-        digits: 3,
-        smaller_is_better: false,
-    }
-}
-
-const MRR: Metric = metric("mrr", "mean reciprocal rank, filtered, ties at their mean");
-const MRR_LAST: Metric = metric("mrr_last", "mean reciprocal rank of tails alone");
+const MRR: Metric = Metric::greater(
+    "mrr",
+    "mean reciprocal rank, filtered, ties at their mean",
+    3,
+);
+const MRR_LAST: Metric = Metric::greater("mrr_last", "mean reciprocal rank of tails alone", 3);
 const HITS: [(usize, Metric); 3] = [
-    (1, metric("hits1", "ranks of 1 (hits@1)")),
-    (3, metric("hits3", "ranks up to 3 (hits@3)")),
-    (10, metric("hits10", "ranks up to 10 (hits@10)")),
+    (1, Metric::greater("hits1", "ranks of 1 (hits@1)", 3)),
+    (3, Metric::greater("hits3", "ranks up to 3 (hits@3)", 3)),
+    (10, Metric::greater("hits10", "ranks up to 10 (hits@10)", 3)),
 ];
 
 /// How often a curve has a point in a training.
@@ -53,19 +48,10 @@ const POINTS: u64 = 10;
 /// How many times the rules may count beside the embeddings. Which it is, the validation facts decide.
 const TIMES: [f32; 10] = [0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0];
 
-const fn configuration(name: &'static str, title: &'static str) -> Configuration {
-    Configuration {
-        name,
-        title,
-        semantics: "logltn",
-        p_forall: None,
-    }
-}
-
-const EMBEDDINGS: Configuration = configuration("embeddings", "ComplEx alone");
-const RULES: Configuration = configuration("rules", "rules alone");
-const AXIOMS: Configuration = configuration("axioms", "ComplEx, rules as axioms");
-const BOTH: Configuration = configuration("both", "ComplEx and rules");
+const EMBEDDINGS: Configuration = Configuration::of("embeddings", "ComplEx alone", "logltn");
+const RULES: Configuration = Configuration::of("rules", "rules alone", "logltn");
+const AXIOMS: Configuration = Configuration::of("axioms", "ComplEx, rules as axioms", "logltn");
+const BOTH: Configuration = Configuration::of("both", "ComplEx and rules", "logltn");
 /// The rows of the table.
 pub(super) const ALL: [Configuration; 4] = [EMBEDDINGS, RULES, AXIOMS, BOTH];
 
@@ -189,13 +175,6 @@ impl KnowledgeGraph {
         Ok((text, conclusions))
     }
 
-    fn data_kind(&self) -> DataKind {
-        match self.place {
-            Some(_) => DataKind::Real,
-            None => DataKind::StandIn,
-        }
-    }
-
     /// How a fit does on some facts.
     fn ranks(&self, fit: &Fit, facts: &[Triple], times: &[f32]) -> Result<Vec<Ranks>, Diagnostics> {
         let score = |questions: &[[u32; 2]], scores: &mut [f32]| {
@@ -228,7 +207,7 @@ impl Experiment for KnowledgeGraph {
     }
 
     fn data(&self) -> DataKind {
-        self.data_kind()
+        DataKind::at(&self.place)
     }
 
     fn data_title(&self) -> String {
@@ -273,11 +252,7 @@ impl Experiment for KnowledgeGraph {
     fn only_if_asked(&self, configuration: Configuration) -> bool {
         // As long as all others together; and a graph that is made up need not have rules that are sure enough.
         let long = [GraphName::Family, GraphName::Wn18rr].contains(&self.name);
-        configuration == AXIOMS && (long || self.data_kind() != DataKind::Real)
-    }
-
-    fn samples(&self) -> Vec<Option<usize>> {
-        vec![None]
+        configuration == AXIOMS && (long || DataKind::at(&self.place) != DataKind::Real)
     }
 
     fn settings(&self) -> BTreeMap<String, String> {
@@ -297,7 +272,7 @@ impl Experiment for KnowledgeGraph {
         let bytes = numbers.flat_map(|number| number.to_le_bytes());
         let data = format!(
             "{} ({})",
-            self.data_kind().name(),
+            DataKind::at(&self.place).name(),
             settings::fingerprint(bytes)
         );
         let mut all = self.settings.shown();
@@ -444,19 +419,19 @@ impl Experiment for KnowledgeGraph {
         records: &[(Job, RunRecord)],
         folder: &Path,
     ) -> Result<Vec<(String, String)>, Diagnostics> {
-        let options = LinesOptions {
+        let chart = Chart {
             title: format!(
                 "{}: MRR of the validation facts during training",
                 self.name.title()
             ),
             x_label: "epoch".into(),
             y_label: "MRR".into(),
-            markers: true,
-            ..LinesOptions::default()
+            curves: curves(records, &self.configurations(), None, MRR),
+            ..Chart::default()
         };
-        let lines = curves(records, &self.configurations(), None, MRR);
-        lines_png(&lines, &options, &folder.join("curves.png"))?;
-        Ok(vec![(options.title, "curves.png".to_string())])
+        let title = chart.title.clone();
+        write_charts(&[chart], &folder.join("curves.svg"))?;
+        Ok(vec![(title, "curves.svg".to_string())])
     }
 }
 

@@ -110,7 +110,7 @@ fn a_rule_finds_what_embeddings_cannot() {
     };
     assert_ne!(sat(AXIOMS), sat(EMBEDDINGS));
     let drawn = task.draw(&records, folder.path()).expect("a picture");
-    assert_eq!(drawn[0].1, "curves.png");
+    assert_eq!(drawn[0].1, "curves.svg");
 }
 
 #[test]

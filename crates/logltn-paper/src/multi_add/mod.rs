@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics};
-use logltn_report::{LinesOptions, Series, lines_png};
+use logltn_report::{Chart, Curve, write_charts};
 use logltn_train::train::Trainer;
 
 use super::clustering::largest;
@@ -36,34 +36,27 @@ const QUICK_EPOCHS: u64 = 3;
 /// images in a step, and makes about the same number of steps, whatever the number of digits.
 const BATCH_IMAGES: usize = 64;
 
-const ACCURACY: Metric = Metric {
-    name: "accuracy",
-    title: "accuracy of the whole predicted sum on the test sums, in %",
-    digits: 2,
-    smaller_is_better: false,
-};
-const DIGIT_ACCURACY: Metric = Metric {
-    name: "digit_accuracy",
-    title: "accuracy of single digits on the same images, in %",
-    digits: 2,
-    smaller_is_better: false,
-};
-const MINUTES: Metric = Metric {
-    name: "minutes",
-    title: "minutes of training, without evaluation (by the clock; a run has one core if there are several at once)",
-    digits: 2,
-    smaller_is_better: true,
-};
+const ACCURACY: Metric = Metric::greater(
+    "accuracy",
+    "accuracy of the whole predicted sum on the test sums, in %",
+    2,
+);
+const DIGIT_ACCURACY: Metric = Metric::greater(
+    "digit_accuracy",
+    "accuracy of single digits on the same images, in %",
+    2,
+);
+const MINUTES: Metric = Metric::smaller(
+    "minutes",
+    "minutes of training, without evaluation (by the clock; a run has one core if there are several at once)",
+    2,
+);
 
 /// `logltn`: from sums alone.
 const SUMS: Configuration = CONFIGURATIONS[3];
 /// What the network can reach when every digit is labelled: same batches, same schedule.
-pub(super) const CEILING: Configuration = Configuration {
-    name: "ceiling",
-    title: "the same network, every digit told",
-    semantics: "logltn",
-    p_forall: None,
-};
+pub(super) const CEILING: Configuration =
+    Configuration::of("ceiling", "the same network, every digit told", "logltn");
 
 /// The task.
 pub(super) struct MultiAdd {
@@ -311,37 +304,34 @@ impl Experiment for MultiAdd {
         records: &[(Job, RunRecord)],
         folder: &Path,
     ) -> Result<Vec<(String, String)>, Diagnostics> {
-        let mut drawn = Vec::new();
+        let chart = |title: String, x_label: &str, curves: Vec<Curve>| Chart {
+            title,
+            x_label: x_label.into(),
+            y_label: "accuracy, %".into(),
+            curves,
+            ..Chart::default()
+        };
+        let mut charts = Vec::new();
         if self.digits.len() > 1 {
-            let options = LinesOptions {
-                title: "Accuracy of the whole sum by the number of digits".into(),
-                x_label: "digits of each number".into(),
-                y_label: "accuracy, %".into(),
-                markers: true,
-                ..LinesOptions::default()
-            };
-            lines_png(
-                &self.by_digits(records),
-                &options,
-                &folder.join("digits.png"),
-            )?;
-            drawn.push((options.title, "digits.png".to_string()));
+            let title = "Accuracy of the whole sum by the number of digits".to_string();
+            let chart = chart(title, "digits of each number", self.by_digits(records));
+            charts.push((chart, "digits.svg".to_string()));
         }
         for &digits in &self.digits {
             let samples = Some(self.samples_of(digits));
-            let options = LinesOptions {
-                title: format!(
-                    "Accuracy of the whole sum during training, {digits} digits, mean over runs"
-                ),
-                x_label: "epoch".into(),
-                y_label: "accuracy, %".into(),
-                markers: true,
-                ..LinesOptions::default()
-            };
-            let name = format!("curves-{digits}.png");
+            let title = format!(
+                "Accuracy of the whole sum during training, {digits} digits, mean over runs"
+            );
             let curves = curves(records, &self.configurations(), samples, ACCURACY);
-            lines_png(&curves, &options, &folder.join(&name))?;
-            drawn.push((options.title, name));
+            charts.push((
+                chart(title, "epoch", curves),
+                format!("curves-{digits}.svg"),
+            ));
+        }
+        let mut drawn = Vec::new();
+        for (chart, name) in charts {
+            drawn.push((chart.title.clone(), name.clone()));
+            write_charts(&[chart], &folder.join(name))?;
         }
         Ok(drawn)
     }
@@ -349,7 +339,7 @@ impl Experiment for MultiAdd {
 
 impl MultiAdd {
     /// A line for each configuration and each published system.
-    fn by_digits(&self, records: &[(Job, RunRecord)]) -> Vec<Series> {
+    fn by_digits(&self, records: &[(Job, RunRecord)]) -> Vec<Curve> {
         let mut series: BTreeMap<(usize, &str), Vec<(f64, f64)>> = BTreeMap::new();
         for &digits in &self.digits {
             let samples = Some(self.samples_of(digits));
@@ -372,9 +362,10 @@ impl MultiAdd {
             }
         }
         (series.into_iter())
-            .map(|((_, name), points)| Series {
+            .map(|((_, name), points)| Curve {
                 name: name.to_string(),
                 points,
+                ..Curve::default()
             })
             .collect()
     }
@@ -444,6 +435,6 @@ mod tests {
         }
         let drawn = task.draw(&records, folder.path()).expect("pictures");
         let names: Vec<&str> = drawn.iter().map(|(_, name)| name.as_str()).collect();
-        assert_eq!(names, ["digits.png", "curves-1.png", "curves-3.png"]);
+        assert_eq!(names, ["digits.svg", "curves-1.svg", "curves-3.svg"]);
     }
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use logltn::theory::PredicateId;
 use logltn::{Code, ColumnData, Diagnostic, Diagnostics};
 use logltn_learn::By;
-use logltn_report::{LinesOptions, Series, line_panels_png};
+use logltn_report::{Chart, write_charts};
 use logltn_train::project::Project;
 
 use super::configuration::with_prob;
@@ -43,30 +43,18 @@ const WIDTH: usize = 1024;
 /// the paper's 55 %; docs/notes.md#what-are-pascal-parts-simulated-features has the calibration.
 const NOISE: f64 = 3.8;
 
-const fn metric(name: &'static str, title: &'static str, digits: usize) -> Metric {
-    Metric {
-        name,
-        title,
-        digits,
-        smaller_is_better: false,
-    }
-}
-
 const METRICS: [Metric; 3] = [
-    metric(
+    Metric::greater(
         "partof_ap",
         "average precision of partOf on test pairs, in %",
         2,
     ),
-    metric(
+    Metric::greater(
         "type_accuracy",
         "balanced accuracy of types on test boxes, in %",
         2,
     ),
-    Metric {
-        smaller_is_better: true,
-        ..metric("violations", "mereological violations among test pairs", 1)
-    },
+    Metric::smaller("violations", "mereological violations among test pairs", 1),
 ];
 const SIMULATED_METRICS: [Metric; 3] = [
     Metric {
@@ -327,10 +315,6 @@ impl Experiment for PascalPart {
         with_prob(&of_the_paper)
     }
 
-    fn samples(&self) -> Vec<Option<usize>> {
-        vec![None]
-    }
-
     fn settings(&self) -> BTreeMap<String, String> {
         self.settings.clone()
     }
@@ -412,25 +396,23 @@ impl Experiment for PascalPart {
                 _ => ": SIMULATED features",
             }
         );
-        let panels: Vec<(Vec<Series>, LinesOptions)> = (METRICS.iter().zip(self.metrics()))
+        let charts: Vec<Chart> = (METRICS.iter().zip(self.metrics()))
             .map(|(&metric, shown)| {
                 let scaled = match metric.smaller_is_better {
                     true => ", scaled up",
                     false => "",
                 };
-                let options = LinesOptions {
+                Chart {
                     title: format!("{} (every {CURVES_ON}th picture{scaled})", shown.title),
                     x_label: "step".into(),
                     y_label: metric.name.into(),
-                    markers: true,
-                    ..LinesOptions::default()
-                };
-                let lines = curves(records, &self.configurations(), None, metric);
-                (lines, options)
+                    curves: curves(records, &self.configurations(), None, metric),
+                    ..Chart::default()
+                }
             })
             .collect();
-        line_panels_png(&panels, &folder.join("curves.png"))?;
-        Ok(vec![(title, "curves.png".to_string())])
+        write_charts(&charts, &folder.join("curves.svg"))?;
+        Ok(vec![(title, "curves.svg".to_string())])
     }
 }
 

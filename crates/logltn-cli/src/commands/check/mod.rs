@@ -30,7 +30,7 @@ pub struct Arguments {
     pass: Option<String>,
     /// Print one JSON document and nothing else
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 const PASSES: [&str; Pass::ALL.len()] = {
@@ -44,11 +44,8 @@ const PASSES: [&str; Pass::ALL.len()] = {
 };
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Outcome {
-    let (project, mut found) = match load(&arguments.manifest, None, arguments.json) {
-        Ok(loaded) => loaded,
-        Err(outcome) => return outcome,
-    };
+pub fn run(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
+    let (project, mut found) = load(&arguments.manifest, None)?;
     let options = PlanOptions {
         keep_forms: arguments.plan,
         ..PlanOptions::default()
@@ -70,16 +67,12 @@ pub fn run(arguments: &Arguments) -> Outcome {
     };
     let mut trainer = match Trainer::new_with(project, &training, &options) {
         Ok(trainer) if !found.has_errors() => trainer,
-        Ok(_) => return console::wrong_input(&found, arguments.json),
-        Err(errors) => {
-            found.extend(errors);
-            return console::wrong_input(&found, arguments.json);
+        made => {
+            found.extend(made.err().unwrap_or_default());
+            return Err(found);
         }
     };
-    let work = match trainer.step_work(MEASURED) {
-        Ok(work) => work,
-        Err(errors) => return console::wrong_input(&errors, arguments.json),
-    };
+    let work = trainer.step_work(MEASURED)?;
     let (project, plan) = (trainer.project(), trainer.plan());
     found.extend(plan.warnings().clone());
     warnings::nothing_left(&trainer, plan, &mut found);
@@ -92,7 +85,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     };
     if arguments.json {
         let document = document::document(project, plan, passes, &work, &open, &found);
-        return console::print_json(&document);
+        return Ok(console::print_json(&document));
     }
     let mut text = human::text(project, plan, passes, &work);
     for one in &open {
@@ -100,5 +93,5 @@ pub fn run(arguments: &Arguments) -> Outcome {
     }
     let outcome = console::print(&text);
     console::report(&found);
-    outcome
+    Ok(outcome)
 }

@@ -25,31 +25,11 @@ pub struct Plan<'f> {
     pub except: Vec<usize>,
 }
 
-/// The words of the language.
-const RESERVED: [&str; 22] = [
-    "sort",
-    "table",
-    "predicate",
-    "function",
-    "constant",
-    "param",
-    "axiom",
-    "for",
-    "in",
-    "where",
-    "not",
-    "and",
-    "or",
-    "forall",
-    "exists",
-    "all",
-    "any",
-    "Int",
-    "Real",
-    "define",
-    "true",
-    "false",
-];
+/// Whether a word means something where a name may stand.
+fn is_reserved(text: &str) -> bool {
+    let mut words = logltn::reserved_words().chain(["define", "true", "false"]);
+    words.any(|word| word == text)
+}
 
 /// A name of the language that is like `text` and not taken.
 ///
@@ -74,7 +54,7 @@ pub fn name_like(text: &str, taken: &[&str]) -> String {
     if name.starts_with(char::is_numeric) {
         name.insert(0, '_');
     }
-    while RESERVED.contains(&name.as_str()) || taken.contains(&name.as_str()) {
+    while is_reserved(&name) || taken.contains(&name.as_str()) {
         name.push('_');
     }
     name
@@ -353,7 +333,7 @@ fn label(text: &str) -> String {
     let plain = !text.is_empty()
         && !text.starts_with(|c: char| c.is_numeric())
         && text.chars().all(|c| c.is_alphanumeric() || c == '_')
-        && !RESERVED.contains(&text);
+        && !is_reserved(text);
     match plain {
         true => text.to_string(),
         false => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),

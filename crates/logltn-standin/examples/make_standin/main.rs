@@ -3,11 +3,13 @@
 //! They are made from figures and a seed (see `logltn_standin::standin`); only the sums of MNISTAdd read real data, the
 //! labels in `data/mnist`.
 
+mod made;
+
 use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use logltn_standin::files::theory_files;
+use made::theory_files;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
