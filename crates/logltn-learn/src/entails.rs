@@ -357,11 +357,14 @@ impl<'k> Question<'k> {
     }
 }
 
+/// The truths of a predicate's rows of individuals, or `None` where they are unknown.
+type Truths<'a> = dyn FnMut(&Asked, &[u32]) -> Result<Option<Vec<f64>>, Diagnostics> + 'a;
+
 /// The truth of each predicate of few tuples, from that of each row of these, class after class. Predicates of numbers and
 /// vectors, and those of the host, have no tuples to show.
 pub(crate) fn written_out(
     knowledge: &KnowledgeBase,
-    truths: &mut dyn FnMut(&Asked, &[u32]) -> Result<Option<Vec<f64>>, Diagnostics>,
+    truths: &mut Truths,
 ) -> Result<Vec<(String, Vec<TupleTruth>)>, Diagnostics> {
     let name = |sort: SortId, i: usize| {
         let name = knowledge.theory()[sort].individual_name(i);
