@@ -8,11 +8,13 @@ use crate::axioms;
 use crate::evaluate::Evaluated;
 
 /// What looking at the axioms again takes: in terms of the plan's lists, for each part of a formula that is written out, for
-/// each axiom, for each number that a predicate gives, and for each value of a definition or shared part. Measured.
+/// each axiom, for each number that a predicate gives (and again where every lane has derivatives by it), and for each value of
+/// a definition or shared part. Measured.
 const TIMES_LISTS: u128 = 3;
 const BYTES_PER_PART: u128 = 1400;
 const BYTES_PER_AXIOM: u128 = 2500;
 const BYTES_PER_ANSWER: u128 = 90;
+const BYTES_PER_SPREAD_ANSWER: u128 = 180;
 const BYTES_PER_TUPLE: u128 = 230;
 
 /// Lists that grow are counted with what they keep in reserve, up to as much again.
@@ -69,6 +71,7 @@ impl Session {
             (BYTES_PER_PART, plan.parts() as u128),
             (BYTES_PER_AXIOM, plan.axioms().len() as u128),
             (BYTES_PER_ANSWER, plan.answers()),
+            (BYTES_PER_SPREAD_ANSWER, plan.spread_answers()),
             (BYTES_PER_TUPLE, plan.tuples()),
         ];
         let all = sizes.into_iter();

@@ -17,12 +17,14 @@ impl Semantics {
         }
     }
 
-    /// Whether a quantifier of a quantifier of its kind is one quantifier, if each inner one has as many bindings.
+    /// Whether a quantifier of a quantifier of its kind is one quantifier, if each inner one has as many bindings. An
+    /// operator that takes complements has a floor, at which it does not regroup.
     pub(super) fn regroups(&self, forall: bool) -> bool {
-        match forall {
-            true => self.forall.laws().regroups,
-            false => self.exists.laws().regroups,
-        }
+        let laws = match forall {
+            true => self.forall.laws(),
+            false => self.exists.laws(),
+        };
+        laws.regroups && !laws.wants_complements
     }
 
     /// Whether a literal as an operand differs from another formula with the same value: some operator takes

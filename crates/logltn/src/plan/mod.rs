@@ -462,6 +462,51 @@ impl Plan {
             .fold(0, u128::saturating_add)
     }
 
+    /// How many of these numbers, plain and negated, every lane may read: lanes share the outermost loop, and other variables
+    /// tell more of these numbers apart. Each lane has its own derivatives by them.
+    pub fn spread_answers(&self) -> u128 {
+        let mut spread = vec![[false; 2]; self.requests.len()];
+        for program in self.programs.iter() {
+            for node in program.nodes.iter().filter(|node| node.level != 0) {
+                if let program::NodeKind::Literal {
+                    request, negated, ..
+                } = node.kind
+                {
+                    let numbers =
+                        self.requests[request].grid() * self.requests[request].width as u64;
+                    let apart = self.told_apart_outside(program, node);
+                    spread[request][usize::from(negated)] |= 2 * apart < numbers;
+                }
+            }
+        }
+        let signs = |own: &[bool; 2]| own.iter().filter(|spread| **spread).count() as u128;
+        (self.requests.iter().zip(&spread))
+            .map(|(request, own)| u128::from(request.grid()) * request.width as u128 * signs(own))
+            .fold(0, u128::saturating_add)
+    }
+
+    /// About how many numbers the outermost loop around a literal goes past.
+    fn told_apart_outside(&self, program: &physical::Physical, node: &physical::Node) -> u64 {
+        let (mut level, mut place) = (node.level, node.place);
+        loop {
+            let physical::SlotSource::Array(index) = place else {
+                return 0;
+            };
+            let (own, add) = (&program.levels[level], &program.levels[level].adds[index]);
+            if own.parent != 0 {
+                (level, place) = (own.parent, add.from);
+                continue;
+            }
+            let (Some(component), Some(maps)) = (own.components.first(), add.maps.first()) else {
+                return 0;
+            };
+            let step: u64 = (maps.iter())
+                .map(|map| self.maps[*map].values.step())
+                .fold(0, u64::saturating_add);
+            return step.saturating_mul(self.components[component.component].len() as u64);
+        }
+    }
+
     /// How many values definitions and shared parts have, plain and negated, at each depth that is asked for.
     pub fn tuples(&self) -> u128 {
         let of = |stratum: &strata::StratumPlan| {

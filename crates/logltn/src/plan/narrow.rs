@@ -24,6 +24,9 @@ use crate::semantics::Semantics;
 use crate::source::Span;
 use crate::theory::*;
 
+/// The most bindings of a quantifier that was two.
+const MOST_MERGED: f64 = 1e15;
+
 /// How many bindings may be counted to see that a guard keeps something.
 const MAX_COUNTED: u128 = 1 << 20;
 
@@ -96,11 +99,15 @@ impl Narrow<'_> {
         else {
             return None;
         };
+        let sizes = [variables.as_slice(), more].concat().into_iter();
+        let bindings: f64 = sizes.map(|v| f64::from(self.scope.size_of(v))).product();
         let bound = |s: Shards| s.bound(outer) + s.bound(inner) > 0;
         if forall != same
             || !self.semantics.regroups(*forall)
             || body.groundings.is_some()
             || more.iter().any(|v| self.scope.size_of(*v) == 0)
+            // One loop numbers its bindings.
+            || bindings > MOST_MERGED
             || self.shards.is_some_and(bound)
         {
             return None;

@@ -77,6 +77,22 @@ pub(crate) enum MapValues {
     Wide(Vec<u64>),
 }
 
+impl MapValues {
+    /// By how much the second tuple's value differs from the first one's.
+    pub fn step(&self) -> u64 {
+        match self {
+            MapValues::Plain(values) => match values[..] {
+                [first, second, ..] => u64::from(first.abs_diff(second)),
+                _ => 0,
+            },
+            MapValues::Rows { codes: values, .. } | MapValues::Wide(values) => match values[..] {
+                [first, second, ..] => first.abs_diff(second),
+                _ => 0,
+            },
+        }
+    }
+}
+
 /// The argument rows on which a predicate is to be evaluated.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestPlan {

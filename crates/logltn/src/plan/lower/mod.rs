@@ -4,7 +4,7 @@ mod clause;
 mod complete;
 
 use super::physical::*;
-use super::program::{self, Component, Map, MapValues, NodeKind, Program, RequestPlan, SlotAdd};
+use super::program::{self, Component, Map, NodeKind, Program, RequestPlan, SlotAdd};
 use crate::recursion::deep;
 use crate::semantics::Semantics;
 
@@ -138,16 +138,7 @@ impl Lower<'_> {
 
     /// By how much what these maps of a component add differs from the first tuple to the second.
     fn step(&self, maps: &[usize]) -> u64 {
-        let steps = maps.iter().map(|map| match &self.maps[*map].values {
-            MapValues::Plain(values) => match values[..] {
-                [first, second, ..] => u64::from(first.abs_diff(second)),
-                _ => 0,
-            },
-            MapValues::Rows { codes: values, .. } | MapValues::Wide(values) => match values[..] {
-                [first, second, ..] => first.abs_diff(second),
-                _ => 0,
-            },
-        });
+        let steps = maps.iter().map(|map| self.maps[*map].values.step());
         steps.fold(0, u64::saturating_add)
     }
 

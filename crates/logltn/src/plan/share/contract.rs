@@ -7,6 +7,7 @@ use super::key::Keys;
 use crate::guard::Scope;
 use crate::operators::Semiring;
 use crate::plan::cost::work;
+use crate::plan::eliminate::never_empty;
 use crate::plan::normal::{Kind, Normal};
 use crate::semantics::Semantics;
 use crate::theory::*;
@@ -148,6 +149,8 @@ pub(super) fn nested(
     if variables.len() < 2
         || !semantics.and_distributes_over_exists()
         || variables.iter().any(|v| size(v) == 0.0)
+        // An empty `exists` inside is counted for each binding around it.
+        || !never_empty(scope, body)
     {
         return None;
     }
