@@ -272,7 +272,6 @@ class OddFile:
         reasons = {
             "broken": self.broken,
             "two columns of a name": self.twice,
-            "other separators": self.separator != "," and len(self.headers) > 1,
             "nothing to tell apart": len(known) < 2,
             "a target without a name": self.target == "",
             "names twice": len(set(self.column("who") or [])) < len(self.column("who") or []),
