@@ -44,7 +44,7 @@ def same(here, there, values, device, formula, laws, seed, call):
         asked[kb is there] = found, {name: w.cpu() for name, w in world.items()}, {name: w.cpu() for name, w in drawn.items()}
     (cpu, world, drawn), (other, other_world, other_drawn) = asked[False], asked[True]
     for key, expected in cpu.items():
-        np.testing.assert_allclose(other[key], expected.cpu(), rtol=1e-8, atol=1e-9, err_msg=str((seed, key, laws)))
+        np.testing.assert_allclose(other[key].detach().cpu(), expected.detach().cpu(), rtol=1e-8, atol=1e-9, err_msg=str((seed, key, laws)))
     for name in values:
         assert torch.equal(world[name], other_world[name]), (seed, name, laws)
         assert torch.equal(drawn[name], other_drawn[name]), (seed, name, laws)

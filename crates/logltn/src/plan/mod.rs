@@ -501,7 +501,14 @@ impl Plan {
                 return 0;
             };
             let step: u64 = (maps.iter())
-                .map(|map| self.maps[*map].values.step())
+                .map(|map| {
+                    let values = &self.maps[*map].values;
+                    let width = match values {
+                        program::MapValues::Rows { request, .. } => self.requests[*request].width,
+                        _ => 1,
+                    };
+                    values.step().saturating_mul(width as u64)
+                })
                 .fold(0, u64::saturating_add);
             return step.saturating_mul(self.components[component.component].len() as u64);
         }
