@@ -60,12 +60,20 @@ pub(super) fn flatten(semantics: &Semantics, normal: &mut Normal) {
     };
     let Some(own) = joins(normal) else { return };
     if let Kind::And(members) | Kind::Or(members) = &mut normal.kind {
+        let mut joined = false;
         for member in std::mem::take(members) {
             let same = joins(&member) == Some(own);
             match member.kind {
-                Kind::And(inner) | Kind::Or(inner) if same => members.extend(inner),
+                Kind::And(inner) | Kind::Or(inner) if same => {
+                    members.extend(inner);
+                    joined = true;
+                }
                 kind => members.push(Normal { kind, ..member }),
             }
+        }
+        if joined {
+            // In the order of the text again: of several empty `exists` the first is named.
+            members.sort_by_key(|member| member.span.start);
         }
     }
 }
