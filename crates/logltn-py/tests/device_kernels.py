@@ -38,6 +38,7 @@ def compare(arguments, shapes, semantics, taken, scale=3.0, **call):
         np.testing.assert_allclose(tensor.grad.numpy(), expected.gradients[name], rtol=1e-8, atol=1e-11, err_msg=str(semantics))
     engine = next(iter(kb._backend._plans.values()))
     kinds = {type(part).__name__ for part in engine.kernels._others} | ({"clauses"} if len(engine.kernels._tasks) else set())
+    kinds |= {"grid"} if any(columns > 1 for _, columns, _ in engine.kernels._tasks) else set()
     kinds |= {"product"} if any("product" in stratum for stratum in engine.strata._all) else set()
     assert taken <= kinds, (taken, kinds)
     truths = kb.axioms(values=tensors, **call)
@@ -78,6 +79,33 @@ for semantics in ("logltn", "logltn-lse"):
         shapes = {"r": sizes[:2], "q": sizes[1:]}
         product = dict(theory=PRODUCT, sorts=dict(zip("XYZ", sizes)), outputs={"r": "sigmoid", "q": "sigmoid"})
         compared += compare(product, shapes, semantics, {"product"}, scale=scale, alpha=2.0)
+# Bindings that are rows times columns, of literals on either side or on both; and many classes, a few at a time.
+GRID = """
+    sort X  sort Y = 0..7  predicate s(X)  predicate t(Y)  predicate r(X, Y)  predicate q(X, X)
+    axiom lists: forall x: X, y: Y. s(x) -> t(y)
+    axiom hops: forall x, y, z: X. q(x, y) and q(y, z) -> q(x, z)
+    axiom groups: forall x: X. forall y: Y. (s(x) and t(y)) or (not r(x, y) and t(3)) or (r(x, 5) or not t(y)) or s(x)
+    axiom fixed: forall x: X, y: Y. t(3) -> t(4) or r(x, 2)
+"""
+_kernels.LEAST_GRID, _kernels.LEAST_SIDE, _kernels._COLUMNS = 1, 2, 4
+for semantics in ("logltn", "logltn-lse", "logltn-max"):
+    shapes = {"s": (9,), "t": (8,), "r": (9, 8), "q": (9, 9)}
+    compared += compare(dict(theory=GRID, sorts={"X": 9}), shapes, semantics, {"grid"}, alpha=1.5)
+SMOOTH = "sort Point  sort K = 0..130  table near(x: Point, y: Point)  predicate C(Point, K) axiom a: forall (x, y) in near. forall c: K. C(x, c) -> C(y, c)"
+few = {"x": near["x"][:20], "y": near["y"][:20]}
+compared += compare(dict(theory=SMOOTH, sorts={"Point": 30}, tables={"near": few}, outputs={"C": "softmax"}), {"C": (30, 131)}, "logltn", {"_Pairs"})
+# Masked classes.
+masked = {"C": np.random.default_rng(4).standard_normal((30, 5))}
+masked["C"][3, 2] = masked["C"][4, :4] = -np.inf
+on_cpu = logltn.KnowledgeBase(**clustering, dtype="float64").evaluate(masked, gradients=True)
+tensor = torch.tensor(masked["C"], requires_grad=True)
+loss = on_device({**clustering}, CPU, {}, dtype="float64").loss(C=tensor)
+loss.backward()
+assert abs(loss.item() - on_cpu.loss) <= 1e-9 * abs(on_cpu.loss), (loss.item(), on_cpu.loss)
+np.testing.assert_allclose(tensor.grad.numpy(), on_cpu.gradients["C"], rtol=1e-8, atol=1e-11)
+for options in ({}, {"kernels": False}):
+    masked["C"][5] = -np.inf
+    assert on_device({**clustering}, CPU, options, dtype="float64").loss(C=torch.tensor(masked["C"])).isnan()
 for name in ("addition", "clustering", "mereology", "nested", "empty", "extreme", "random_03", "random_10"):
     compared += check_conformance(name, CPU, {})
 for semantics in ("logltn", "logltn-lse"):

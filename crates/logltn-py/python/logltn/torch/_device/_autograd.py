@@ -8,7 +8,7 @@ import torch
 
 from .._autograd import backward
 from ._engine import Engine, Evaluated
-from ._graph import compute
+from ._graph import compute, times
 
 
 class DeviceLoss(torch.autograd.Function):
@@ -32,8 +32,7 @@ class DeviceLoss(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, by_loss: Any) -> Any:
-        values = lambda: [None if g is None else g * by_loss.to(g.dtype) for g in ctx.gradients]  # noqa: E731
-        return None, None, None, None, None, *backward(ctx, by_loss, ctx.needs_input_grad[5:], values)
+        return None, None, None, None, None, *backward(ctx, by_loss, ctx.needs_input_grad[5:], lambda: times(ctx.gradients, by_loss))
 
 
 class DeviceAxioms(torch.autograd.Function):

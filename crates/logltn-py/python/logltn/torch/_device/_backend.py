@@ -172,7 +172,7 @@ class Backend:
         """The loss or the axioms, on the engine's device."""
         native, which, about = call.native, call.which, call.coming
         device = engine.device
-        tensors, extras = [t.to(device) for t in tensors[: len(which)]], tensors[len(which) :]
+        tensors, extras = [t if t.device == device else t.to(device) for t in tensors[: len(which)]], tensors[len(which) :]
         scalars = (("alpha", call.alpha), ("p", call.p), ("p_forall", call.p_forall))
         parameters = tuple(_parameter(n, x, device, engine.dtype) for n, x in scalars)
         engine.history.calls += 1

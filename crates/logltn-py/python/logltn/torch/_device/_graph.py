@@ -13,6 +13,9 @@ FIRST = 2
 # Of one plan: the values may come with and without gradients, in one precision or the other.
 MOST = 4
 
+# Says whether a tensor is one of many at once, of which there is no list to multiply.
+_is_transformed: Any = torch._C._functorch.is_functorch_wrapped_tensor  # pyright: ignore[reportAttributeAccessIssue]
+
 Found = tuple[Tensor, Tensor, list[Any]]  # truths, loss, gradients
 
 
@@ -21,6 +24,17 @@ def compute(engine: Any, which: Any, tensors: Any, needed: Any, parameters: Any,
     gradients = any(needed)
     truths, loss, by = engine.evaluate(engine.numbers(which, tensors), parameters, gradients, step=step)
     return truths, loss, engine.gradients(which, tensors, needed, by) if gradients else [None] * len(tensors)
+
+
+def times(tensors: list[Any], by: Any) -> list[Any]:
+    """New tensors, each so many times as large, in one launch."""
+    there = [t for t in tensors if t is not None]
+    apart = isinstance(by, Tensor) and (_is_transformed(by) or len({t.dtype for t in there}) > 1)
+    if apart or not there:
+        return [None if t is None else t * by.to(t.dtype) for t in tensors]
+    by = by.to(there[0].dtype) if isinstance(by, Tensor) else by
+    found = iter(torch._foreach_mul(there, by))  # pyright: ignore[reportPrivateImportUsage]
+    return [None if t is None else next(found) for t in tensors]
 
 
 class _Captured:
@@ -45,7 +59,7 @@ class _Captured:
 
     def _load(self, tensors: Any, parameters: Any) -> None:
         if tensors:
-            torch._foreach_copy_(self._tensors, [t.detach() for t in tensors])  # pyright: ignore[reportPrivateImportUsage]
+            torch._foreach_copy_(self._tensors, list(tensors))  # pyright: ignore[reportPrivateImportUsage]
         if any(isinstance(x, Tensor) for x in parameters) or parameters != self._given:
             for own, given in zip(self._parameters, parameters):
                 own.copy_(given) if isinstance(given, Tensor) else own.fill_(given)
@@ -57,7 +71,8 @@ class _Captured:
             self._graph.replay()
             # The next replay overwrites them, whoever still waits for these.
             truths, loss, gradients = self._found
-            return truths.clone(), loss.clone(), [None if g is None else g.clone() for g in gradients]
+            truths, loss, *gradients = times([truths, loss, *gradients], 1.0)
+            return truths, loss, gradients
 
 
 class Graphs:

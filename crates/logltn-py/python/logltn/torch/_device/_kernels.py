@@ -22,9 +22,13 @@ from ._upload import upload
 # The most places that are listed for clauses one by one; two literals with more bindings than `LONG` go row by row.
 MOST_PLACES = 1 << 25
 LONG = 1 << 18
+# From so many bindings on, and so many each, clauses have rows and columns; that many bindings are the most.
+LEAST_GRID, LEAST_SIDE, MOST_GRID = 1 << 14, 16, 1 << 28
 # An `exists` over more is cut into chunks.
 MOST_MEMBERS = 64
 _BLOCK = 256
+# Logits in a task, and columns of a grid.
+_LOGITS, _COLUMNS = 1024, 64
 # The least sum of a scaled product that is as exact as its numbers are.
 SMALL_SUM = {torch.float32: 1e-28, torch.float64: 1e-280}
 # What has its number in the table of all, be it a predicate's or a stratum's.
@@ -65,6 +69,8 @@ class Kernels:
         self.taken: dict[int, set[int]] = {}
         self._clauses: list[_Clause] = []
         self._others: list[_Part] = []
+        self._sigmoids = [i for i, r in enumerate(engine.requests) if r["output"] == "sigmoid" and r["rows"] * r["width"] > 0]
+        self._logits = engine.known("logits", self._tasks_of_logits)
         self._floor = _literals.lowest_log(self.dtype)
         self._ample = 1e-30 if self.dtype is torch.float32 else 1e-280
         for i, axiom in enumerate(engine.axioms):
@@ -103,11 +109,15 @@ class Kernels:
             plain = len(groups) == 1 and len(members) == 2 and groups[0][1] == 0
             if plain and total >= LONG and form != 2 and self._pairs(i, axiom, levels, members, form, scale):
                 return True
+            sizes = [(len(group), kind) for group, kind in groups]
+            grid = self._grid(i, axiom, levels, members) if LEAST_GRID <= total <= MOST_GRID else None
+            if grid is not None:
+                self._clauses.append(_Clause(i, *grid, sizes, form, scale))
+                return True
             if total * len(members) > MOST_PLACES:
                 return False
             block = self._chain(i, levels)
-            places = torch.stack([self._places(i, m, block) for m in members])
-            self._clauses.append(_Clause(i, places, [(len(group), kind) for group, kind in groups], form, scale))
+            self._list(i, torch.stack([self._places(i, m, block) for m in members]), sizes, form, scale)
             return True
         if body["kind"] == "exists" and nodes[body["body"]]["kind"] in _LITERALS:
             form = _FORMS.get(semantics["exists"].get("semiring"))
@@ -116,7 +126,7 @@ class Kernels:
             size = self._size(axiom, body["inner"])
             if 0 < size <= MOST_MEMBERS and total * size <= MOST_PLACES:
                 places = self._places(i, body["body"], self._chain(i, [*levels, body["inner"]]))
-                self._clauses.append(_Clause(i, places.reshape(total, size).t().contiguous(), [(size, 0)], form, scale))
+                self._list(i, places.reshape(total, size).t().contiguous(), [(size, 0)], form, scale)
                 return True
             if size > MOST_MEMBERS and form != 2:
                 return self._exists(i, axiom, levels, body, form, scale, total, size)
@@ -124,6 +134,11 @@ class Kernels:
         if body["kind"] == "elimination" and semantics["exists"].get("semiring") in ("sum", "mean"):
             return self._eliminate(i, axiom, levels, body, scale, total)
         return False
+
+    def _list(self, axiom: int, places: Tensor, groups: list[tuple[int, int]], form: int, scale: float) -> None:
+        """A clause whose literals' places are listed for each binding."""
+        columns = torch.zeros(len(places), 1, device=self.device, dtype=torch.int32)
+        self._clauses.append(_Clause(axiom, places, columns, [0] * len(places), groups, form, scale))
 
     def _groups(self, nodes: list[dict[str, Any]], number: int) -> list[tuple[list[int], int]] | None:
         """A formula as a disjunction of disjunctions (0) and conjunctions (1) of literals, if it is one."""
@@ -200,6 +215,41 @@ class Kernels:
         base = place["base"] + self.engine.offset(i, literal)
         return base, [own for level in reversed(maps) for own in level]
 
+    def _added(self, base: int, components: list[int], maps: list[list[int]]) -> Tensor:
+        """A place for each combination of some components' tuples."""
+        at: Any = torch.full((1,) * len(components), base, device=self.device, dtype=torch.int64)
+        sizes = [self.engine.blocks.components[c][0] for c in components]
+        for c, (size, own) in enumerate(zip(sizes, maps)):
+            tuples = torch.arange(size, device=self.device)
+            for m in own:
+                at = at + self.engine.blocks._mapped(m, tuples).view(*[1] * c, -1, *[1] * (len(sizes) - c - 1))
+        return at.expand(sizes).reshape(-1).to(torch.int32)
+
+    def _grid(self, i: int, axiom: dict[str, Any], levels: list[int], members: list[int]) -> tuple[Tensor, Tensor, list[int]] | None:
+        """Places by row and by column, and the sides of literals, if bindings are the product of rows and columns."""
+        components = [c["component"] for level in levels for c in axiom["levels"][level]["components"]]
+        sizes = [self.engine.blocks.components[c][0] for c in components]
+        found = [self._parts(i, axiom, levels, axiom["nodes"][m]) for m in members]
+        parts = [part for part in found if part is not None]
+        if len(parts) < len(found):
+            return None
+        cuts = []
+        for cut in range(1, len(sizes)):
+            rows, columns = math.prod(sizes[:cut]), math.prod(sizes[cut:])
+            if min(rows, columns) >= LEAST_SIDE:
+                # What a literal adds for each binding is what takes time.
+                cuts.append((sum(any(own[:cut]) and any(own[cut:]) for _, own in parts), max(rows, columns), cut))
+        if not cuts:
+            return None
+        cut = min(cuts)[2]
+        rows, columns, sides = [], [], []
+        for base, own in parts:
+            side = 0 if any(own[:cut]) and any(own[cut:]) else 2 if any(own[cut:]) else 1
+            rows.append(self._added(0 if side == 2 else base, components[:cut], own[:cut]))
+            columns.append(self._added(base if side == 2 else 0, components[cut:], own[cut:]))
+            sides.append(side)
+        return torch.stack(rows), torch.stack(columns), sides
+
     def _pairs(self, i: int, axiom: dict[str, Any], levels: list[int], members: list[int], form: int, scale: float) -> bool:
         """Two literals over a long list, and perhaps the classes."""
         engine = self.engine
@@ -209,29 +259,22 @@ class Kernels:
         if len(components) > 2 or any(part is None for part in found):
             return False
         parts = [part for part in found if part is not None]
-        maps = engine.plan.header["maps"]
-        long = max(range(len(components)), key=lambda c: sizes[c])
-        classes, constant = 1, [base for base, _ in parts]
-        if len(components) == 2:
-            if components[1 - long] in engine.blocks.chosen:
-                return False
-            classes = sizes[1 - long]
-            for k, (_, own) in enumerate(parts):
-                step = [maps[m].get("range") for m in own[1 - long]]
-                if len(step) != 1 or step[0] is None or (step[0][1] != 1 and classes > 1):
-                    return False
-                constant[k] += step[0][0]
-        if classes > 64:
+        long = next((c for c in sorted(range(len(components)), key=lambda c: -sizes[c]) if self._are_classes(components, c, parts)), None)
+        if long is None:
             return False
-        tuples = torch.arange(sizes[long], device=self.device)
-        rows = []
-        for (_, own), base in zip(parts, constant):
-            place: Any = torch.full_like(tuples, base)
-            for m in own[long]:
-                place = place + engine.blocks._mapped(m, tuples)
-            rows.append(place)
+        classes = math.prod(sizes[:long] + sizes[long + 1 :])
+        maps = engine.plan.header["maps"]
+        constant = [base + sum(maps[m]["range"][0] for own in all_[:long] + all_[long + 1 :] for m in own) for base, all_ in parts]
+        rows = [self._added(base, [components[long]], [own[long]]) for (_, own), base in zip(parts, constant)]
         self._others.append(_Pairs(self, i, rows, classes, form == 1, scale))
         return True
+
+    def _are_classes(self, components: list[int], long: int, parts: list[tuple[int, list[list[int]]]]) -> bool:
+        """Whether all numbers of the components but one stand next to each other, for each literal."""
+        others = [c for c in range(len(components)) if c != long]
+        ranges = [[self.engine.plan.header["maps"][m].get("range") for m in own[c]] for _, own in parts for c in others]
+        next_to = all(len(own) == 1 and own[0] is not None and own[0][1] == 1 for own in ranges)
+        return next_to and not any(components[c] in self.engine.blocks.chosen for c in others)
 
     def _exists(
         self, i: int, axiom: dict[str, Any], levels: list[int], body: dict[str, Any], form: int, scale: float, total: int, size: int
@@ -281,22 +324,26 @@ class Kernels:
         """Where each part's values stand, those of an axiom together, and the clauses of all axioms in one launch."""
         roots: list[tuple[int, ...]] = []
         groups: list[tuple[int, int]] = []
-        begin = 0
+        sides: list[int] = []
+        row = column = 0
         for c in self._clauses:
-            roots.append((begin, c.places.shape[1], len(c.groups), c.axiom, c.form, len(groups)))
+            (members, rows), columns = c.rows.shape, c.columns.shape[1]
+            roots.append((row, rows, column, columns, len(c.groups), c.axiom, c.form, len(groups), len(sides)))
             groups += c.groups
-            begin += c.places.numel()
+            sides += c.sides
+            row, column = row + members * rows, column + members * columns
         others = tuple((part.axiom, part.slots) for part in self._others)
         scales = tuple([c.scale for c in self._clauses] + [part.scale for part in self._others])
-        key = ("layout", tuple(roots), tuple(groups), others, scales)
-        tables, ats, self._slots = self.engine.known(key, lambda: self._tables(roots, groups, others, scales))
-        self._ends, self._tasks, self._task_slots, self._roots, self._groups_of, self._scales = tables
+        key = ("layout", tuple(roots), tuple(groups), tuple(sides), others, scales)
+        tables, self._tasks, ats, self._slots = self.engine.known(key, lambda: self._tables(roots, groups, sides, others, scales))
+        self._ends, self._roots, self._groups_of, self._sides, self._scales = tables
         for part, at in zip(self._others, ats):
             part.at = at
         for k, part in enumerate(self._others):
             part.root = len(self._clauses) + k
-        all_places = [c.places.reshape(-1) for c in self._clauses]
-        self._all_places = torch.cat(all_places) if all_places else torch.zeros(1, device=self.device, dtype=torch.int32)
+        none = [torch.zeros(1, device=self.device, dtype=torch.int32)]
+        self._rows = torch.cat([c.rows.reshape(-1) for c in self._clauses] or none)
+        self._columns = torch.cat([c.columns.reshape(-1) for c in self._clauses] or none)
         self._clauses = []
         own = [axiom.get("alpha") for axiom in self.engine.axioms]
         self._some_own = any(a is not None for a in own)
@@ -304,30 +351,38 @@ class Kernels:
             self._has_own = upload([a is not None for a in own], self.device)
             self._own = upload([a or 1.0 for a in own], self.device, self.dtype)
 
-    def _tables(self, roots: Any, groups: Any, others: Any, scales: Any) -> tuple[tuple[Tensor, ...], list[int], int]:
-        """What kernels read of the layout, where the values of each part with kernels of its own begin, and how many values there are."""
-        parts = [(root[3], -(-root[1] // _BLOCK), k) for k, root in enumerate(roots)]
+    def _tables(
+        self, roots: Any, groups: Any, sides: Any, others: Any, scales: Any
+    ) -> tuple[tuple[Tensor, ...], list[tuple[int, int, Tensor]], list[int], int]:
+        """What kernels read of the layout, the tasks of clauses by rows and columns, where the values of each part with kernels of its own
+        begin, and how many values there are."""
+        tiles = []
+        for _, _, _, columns, *_ in roots:
+            width = min(_COLUMNS, _power(columns))
+            tiles.append((_BLOCK, 1) if columns == 1 else (max(1, 4 * _BLOCK // width), width))
+        room = [-(-root[1] // r) * -(-root[3] // c) for root, (r, c) in zip(roots, tiles)]
+        parts = [(root[5], room[k], k) for k, root in enumerate(roots)]
         parts += [(axiom, slots, len(roots) + k) for k, (axiom, slots) in enumerate(others)]
         parts.sort(key=lambda part: part[0])
         ends = np.zeros(len(self.engine.axioms) + 1, np.int64)
-        tasks: list[tuple[int, int]] = []
-        slots: list[int] = []
+        tasks: dict[tuple[int, int], list[np.ndarray]] = {}
         ats = [0] * len(others)
         at = 0
-        for axiom, room, part in parts:
+        for axiom, slots, part in parts:
             if part < len(roots):
-                tasks += [(part, _BLOCK * t) for t in range(room)]
-                slots += range(at, at + room)
+                (r, c), across = tiles[part], -(-roots[part][3] // tiles[part][1])
+                t = np.arange(slots)
+                tasks.setdefault((r, c), []).append(np.stack([np.full_like(t, part), t // across * r, t % across * c, at + t], 1))
             else:
                 ats[part - len(roots)] = at
-            at += room
+            at += slots
             ends[axiom + 1] = at
-        integers = lambda given, width: upload(given, self.device, torch.int64).reshape(-1, width)  # noqa: E731
+        integers = lambda given: upload(given, self.device, torch.int64)  # noqa: E731
         tables = (
-            upload(np.maximum.accumulate(ends), self.device), integers(tasks, 2), integers(slots, 1), integers(roots, 6),
-            integers(groups, 2), upload(scales or [1.0], self.device, self.dtype),
+            integers(np.maximum.accumulate(ends)), integers(roots), integers(groups), integers(sides),
+            upload(scales or [1.0], self.device, self.dtype),
         )  # fmt: skip
-        return tables, ats, at
+        return tables, [(*tile, integers(np.concatenate(own))) for tile, own in tasks.items()], ats, at
 
     def run(self, run: Any, derivatives: Tensor | None, forward: bool, backward: bool) -> Tensor:
         """What the parts of each axiom add up to; derivatives go into the tables'."""
@@ -346,11 +401,10 @@ class Kernels:
         partial = torch.empty(self._slots, device=self.device, dtype=self.dtype)
         by = table if by is None else by
         slopes = truths if derivatives is None else derivatives.contiguous()
-        if len(self._tasks):
-            self.kernels.clauses[(len(self._tasks),)](
-                table, by, self._all_places, self._roots, self._groups_of, self._scales, self._tasks, self._task_slots, alphas, slopes,
-                partial,
-                FORWARD=forward, BACKWARD=backward, BLOCK=_BLOCK,
+        for rows, columns, tasks in self._tasks:
+            self.kernels.clauses[(len(tasks),)](
+                table, by, self._rows, self._columns, self._sides, self._roots, self._groups_of, self._scales, tasks, alphas, slopes, partial,
+                FORWARD=forward, BACKWARD=backward, BR=rows, BC=columns,
             )  # fmt: skip
         for part in self._others:
             part.run(table, by, self._scales, alphas, slopes, partial[part.at : part.at + part.slots], forward, backward)
@@ -382,20 +436,36 @@ class Kernels:
         """The α of the call."""
         self._alpha = alpha
 
+    def _tasks_of_logits(self) -> Tensor:
+        """The tasks of sigmoids, whose logits stand one after the other."""
+        tasks, begin = [np.zeros((0, 4), np.int64)], 0
+        for i in self._sigmoids:
+            request, (positive, negative) = self.engine.requests[i], self.engine.offsets[i]
+            n = request["rows"] * request["width"]
+            at = np.arange(0, n, _LOGITS)
+            not_own = negative + at if negative != positive else np.full_like(at, -1)
+            tasks.append(np.stack([begin + at, positive + at, not_own, np.minimum(_LOGITS, n - at)], 1))
+            begin += n
+        return upload(np.concatenate(tasks), self.device, torch.int64)
+
+    def _together(self, numbers: list[Tensor]) -> Tensor:
+        """The logits of all sigmoids."""
+        if len(self._sigmoids) == 1:
+            return numbers[self._sigmoids[0]].contiguous()
+        return torch.cat([numbers[i].reshape(-1) for i in self._sigmoids])
+
     def literals(self, numbers: list[Tensor]) -> Tensor:
         engine = self.engine
         table = torch.empty(engine.size, device=self.device, dtype=self.dtype)
+        if self._sigmoids:
+            z, tasks = self._together(numbers), self._logits
+            self.kernels.sigmoid_forward[(len(tasks),)](z, table, tasks, floor=self._floor, BLOCK=_LOGITS)
         for request, (positive, negative), z in zip(engine.requests, engine.offsets, numbers):
-            if z.numel() == 0:
-                continue
             kind, width = request["output"], request["width"]
+            if z.numel() == 0 or kind == "sigmoid":
+                continue
             negated = negative != positive
-            if kind == "sigmoid":
-                grid = (-(-z.numel() // 1024),)
-                self.kernels.sigmoid_forward[grid](
-                    z.contiguous(), table, positive, negative, z.numel(), floor=self._floor, NEGATED=negated, BLOCK=1024
-                )
-            elif kind == "softmax" and width <= 1024:
+            if kind == "softmax" and width <= 1024:
                 columns, rows = _power(width), max(1, 256 // _power(width))
                 self.kernels.softmax_forward[(-(-z.shape[0] // rows),)](
                     z.contiguous(), table, positive, negative, z.shape[0], width, floor=self._floor, ample=self._ample,
@@ -413,15 +483,10 @@ class Kernels:
         for request, (positive, negative), z in zip(engine.requests, engine.offsets, numbers):
             kind, width = request["output"], request["width"]
             negated = negative != positive
-            out = torch.empty_like(z, memory_format=torch.contiguous_format)
-            if z.numel() == 0:
-                pass
-            elif kind == "sigmoid":
-                grid = (-(-z.numel() // 1024),)
-                self.kernels.sigmoid_backward[grid](
-                    z.contiguous(), by, positive, negative, out, z.numel(), NEGATED=negated, BLOCK=1024
-                )
+            if z.numel() == 0 or kind == "sigmoid":
+                out = torch.empty_like(z)
             elif kind == "softmax" and width <= 1024:
+                out = torch.empty_like(z, memory_format=torch.contiguous_format)
                 columns, rows = _power(width), max(1, 256 // _power(width))
                 self.kernels.softmax_backward[(-(-z.shape[0] // rows),)](
                     z.contiguous(), by, positive, negative, out, z.shape[0], width, ample=self._ample,
@@ -432,6 +497,12 @@ class Kernels:
                 not_own = by[negative : negative + z.numel()].view_as(z) if negated else None
                 out = _literals.backward(kind, True, _literals.cleaned(kind, z), own, not_own)
             found.append(out)
+        if self._sigmoids:
+            z, tasks = self._together(numbers), self._logits
+            out = torch.empty_like(z)
+            self.kernels.sigmoid_backward[(len(tasks),)](z, by, tasks, out, BLOCK=_LOGITS)
+            for i, own in zip(self._sigmoids, out.reshape(-1).split([numbers[i].numel() for i in self._sigmoids])):
+                found[i] = own.view(numbers[i].shape)
         return found
 
 
@@ -440,7 +511,10 @@ class _Clause:
     """A disjunction of groups of literals."""
 
     axiom: int
-    places: Tensor  # [members, bindings]
+    # Where the literals of a binding stand: the sum of what its row says and its column.
+    rows: Tensor  # [members, rows]
+    columns: Tensor  # [members, columns]
+    sides: list[int]
     groups: list[tuple[int, int]]
     form: int
     scale: float
@@ -464,8 +538,8 @@ class _Part:
 class _Pairs(_Part):
     def __init__(self, kernels: Kernels, axiom: int, rows: list[Tensor], classes: int, mean: bool, scale: float) -> None:
         self.kernels, self.axiom, self.classes, self.mean, self.scale = kernels.kernels, axiom, classes, mean, scale
-        self.columns = _power(classes)
-        self.rows = max(1, 128 // self.columns)
+        self.columns = min(128, _power(classes))
+        self.rows, self.across = max(1, 128 // self.columns), -(-classes // self.columns)
         self.sides = []
         for own, other in (rows, rows[::-1]):
             order = torch.sort(own, stable=True)
@@ -473,7 +547,7 @@ class _Pairs(_Part):
             ends = torch.zeros(len(owners) + 1, device=own.device, dtype=torch.int64)
             ends[1:] = counts.cumsum(0)
             self.sides.append((owners.to(torch.int32), ends.to(torch.int32), other[order.indices].to(torch.int32)))
-        self.slots = -(-len(self.sides[0][0]) // self.rows)
+        self.slots = -(-len(self.sides[0][0]) // self.rows) * self.across
 
     def run(
         self, table: Tensor, by: Tensor, scales: Tensor, alphas: Tensor, slopes: Tensor, values: Tensor, forward: bool, backward: bool
@@ -481,7 +555,7 @@ class _Pairs(_Part):
         for side, (owners, ends, others) in enumerate(self.sides):
             if side == 1 and not backward:
                 break
-            self.kernels.pairs[(-(-len(owners) // self.rows),)](
+            self.kernels.pairs[(-(-len(owners) // self.rows), self.across)](
                 table, by, owners, ends, others, scales, alphas, slopes, values, self.root, self.axiom, len(owners), self.classes,
                 MEAN=self.mean, VALUES=forward and side == 0, BACKWARD=backward, BR=self.rows, BW=self.columns,
             )  # fmt: skip

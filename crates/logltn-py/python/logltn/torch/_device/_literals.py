@@ -24,7 +24,10 @@ def cleaned(kind: str, z: torch.Tensor) -> torch.Tensor:
     """Turns numbers that are not valid for their kind into NaN, since an error would have to wait for the device."""
     if kind in ("softmax", "sigmoid"):
         masked = z.isneginf()
-        floor = z.masked_fill(masked, torch.finfo(z.dtype).min).amax(1, keepdim=True) + MASKED if kind == "softmax" else MASKED
+        floor: torch.Tensor | float = MASKED
+        if kind == "softmax":
+            highest = z.masked_fill(masked, torch.finfo(z.dtype).min).amax(1, keepdim=True)
+            floor = (highest + MASKED).masked_fill(masked.all(1, keepdim=True), torch.nan)
         return torch.where(z.isfinite(), z, torch.where(masked, floor, torch.nan))
     low, high = (0.0, 1.0) if kind == "truth" else (-math.inf, 0.0)
     good = z.isfinite() & (z >= low - ROUNDING) & (z <= high + ROUNDING)

@@ -9,13 +9,22 @@ import triton.language as tl  # type: ignore[import-untyped, import-not-found, u
 
 
 @triton.jit
-def sigmoid_forward(z, table, positive, negative, n, floor: tl.constexpr, NEGATED: tl.constexpr, BLOCK: tl.constexpr):
-    """log σ and log(1 − σ)."""
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    inside = at < n
-    x = tl.load(z + at, inside, 0.0)
+def _logits(z, tasks, BLOCK: tl.constexpr):
+    """Some logits of one predicate, and where their literals stand: a task is [where the logits are, the literals, their negations or −1,
+    how many]."""
+    task = tasks + 4 * tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    inside = at < tl.load(task + 3)
+    x = tl.load(z + tl.load(task) + at, inside, 0.0)
+    x = tl.where(x == float("-inf"), -1e5, x)
     # What is not finite becomes NaN: x − x is 0 for all others.
-    x = x + (x - x)
+    return at, inside, x + (x - x), tl.load(task + 1), tl.load(task + 2)
+
+
+@triton.jit
+def sigmoid_forward(z, table, tasks, floor: tl.constexpr, BLOCK: tl.constexpr):
+    """log σ and log(1 − σ), of all predicates in one launch."""
+    at, inside, x, positive, negative = _logits(z, tasks, BLOCK)
     small = tl.exp(-tl.abs(x))
     # log(1 + small), exact for the smallest too.
     u = 1.0 + small
@@ -25,7 +34,7 @@ def sigmoid_forward(z, table, positive, negative, n, floor: tl.constexpr, NEGATE
     value = low - log1p
     value = tl.where(value < floor, floor, value)
     tl.store(table + positive + at, value, inside)
-    if NEGATED:
+    if negative >= 0:
         low = tl.where(x > 0.0, -x, 0.0)
         value = low - log1p
         value = tl.where(value < floor, floor, value)
@@ -33,18 +42,15 @@ def sigmoid_forward(z, table, positive, negative, n, floor: tl.constexpr, NEGATE
 
 
 @triton.jit
-def sigmoid_backward(z, by, positive, negative, out, n, NEGATED: tl.constexpr, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    inside = at < n
-    x = tl.load(z + at, inside, 0.0)
+def sigmoid_backward(z, by, tasks, out, BLOCK: tl.constexpr):
+    at, inside, x, positive, negative = _logits(z, tasks, BLOCK)
     small = tl.exp(-tl.abs(x))
     large, less = 1.0 / (1.0 + small), small / (1.0 + small)
     p = tl.where(x >= 0.0, large, less)
     q = tl.where(x >= 0.0, less, large)
     g = tl.load(by + positive + at, inside, 0.0) * q
-    if NEGATED:
-        g -= tl.load(by + negative + at, inside, 0.0) * p
-    tl.store(out + at, g, inside)
+    g -= tl.load(by + negative + at, tl.where(inside, negative, -1) >= 0, 0.0) * p
+    tl.store(out + tl.load(tasks + 4 * tl.program_id(0)) + at, g, inside)
 
 
 @triton.jit
@@ -55,6 +61,11 @@ def _rows(z, first, rows, W, BR: tl.constexpr, BW: tl.constexpr):
     inside = (r < rows)[:, None] & (k < W)[None, :]
     at = r[:, None] * W + k[None, :]
     x = tl.load(z + at, inside, 0.0)
+    x = tl.where((r < rows)[:, None] & (k >= W)[None, :], -3e38, x)
+    # A masked class is far below all others, if there are any.
+    masked = x == float("-inf")
+    highest = tl.max(tl.where(masked, -3e38, x), 1)
+    x = tl.where(masked, tl.where(highest == -3e38, float("nan"), highest - 1e5)[:, None], x)
     x = x + (x - x)
     x = tl.where(inside, x, float("-inf"))
     x = tl.where((r < rows)[:, None], x, 0.0)
@@ -129,17 +140,24 @@ def softmax_backward(
 
 
 @triton.jit
-def _group(table, mine, n, inside, members, kind, form, alpha):
+def _number(table, row, column, m, n, k, here, there):
+    """The places of a member for some rows and columns, and its numbers."""
+    place = tl.load(row + m * n, here, 0)[:, None] + tl.load(column + m * k, there, 0)[None, :]
+    return place, tl.load(table + place, here[:, None] & there[None, :], 0.0)
+
+
+@triton.jit
+def _group(table, row, column, n, k, here, there, members, kind, form, alpha):
     """The members of a group together: their greatest, what they add up to relative to it, and the value."""
-    top = tl.load(table + tl.load(mine, inside, 0), inside, 0.0)
+    _place, top = _number(table, row, column, 0, n, k, here, there)
     added = top
     for m in range(1, members):
-        x = tl.load(table + tl.load(mine + m * n, inside, 0), inside, 0.0)
+        _place, x = _number(table, row, column, m, n, k, here, there)
         top = tl.where(x > top, x, top)
         added += x
     total = top - top
     for m in range(0, members):
-        x = tl.load(table + tl.load(mine + m * n, inside, 0), inside, 0.0)
+        _place, x = _number(table, row, column, m, n, k, here, there)
         e = tl.exp((x - top) * alpha)
         total += tl.where(form == 2, tl.where(x == top, 1.0, x - x), e)
     count = tl.where(form == 1, members, 1)
@@ -149,33 +167,43 @@ def _group(table, mine, n, inside, members, kind, form, alpha):
 
 @triton.jit
 def clauses(
-    table, by, places, roots, groups, scales, tasks, slots, alphas, derivatives, partial,
-    FORWARD: tl.constexpr, BACKWARD: tl.constexpr, BLOCK: tl.constexpr,
+    table, by, rows, columns, sides, roots, groups, scales, tasks, alphas, derivatives, partial,
+    FORWARD: tl.constexpr, BACKWARD: tl.constexpr, BR: tl.constexpr, BC: tl.constexpr,
 ):  # fmt: skip
-    """Disjunctions of groups of literals under a mean or a sum: all of a theory's in one launch.
+    """Disjunctions of groups of literals under a mean or a sum: many in one launch.
 
-    A root is [where its places start, bindings, groups, axiom, form, its first group]; `or` is LogMeanExp (form 1), LogSumExp (0) or the
-    greatest (2). A group is [members, whether `or` (0) or `and` (1)]. The places of a member stand together."""
-    task = tl.program_id(0)
-    root = tl.load(tasks + 2 * task)
-    first = tl.load(tasks + 2 * task + 1)
-    start = tl.load(roots + 6 * root)
-    n = tl.load(roots + 6 * root + 1)
-    count = tl.load(roots + 6 * root + 2)
-    axiom = tl.load(roots + 6 * root + 3)
-    form = tl.load(roots + 6 * root + 4)
-    group = groups + 2 * tl.load(roots + 6 * root + 5)
+    The bindings of a root are rows times columns (often just one), and the place of a literal is that of its row and that of its column,
+    added. A root is [where its rows' places start, rows, where its columns' start, columns, groups, axiom, form, its first group, its
+    first literal]; `or` is LogMeanExp (form 1), LogSumExp (0) or the greatest (2). A group is [members, whether `or` (0) or `and` (1)].
+    A literal's side says whether it has derivatives for each binding (0), each row (1) or each column (2). A task is [root, first row,
+    first column, where its value goes]."""
+    task = tasks + 4 * tl.program_id(0)
+    number = tl.load(task)
+    root = roots + 9 * number
+    n = tl.load(root + 1)
+    k = tl.load(root + 3)
+    count = tl.load(root + 4)
+    axiom = tl.load(root + 5)
+    form = tl.load(root + 6)
+    group = groups + 2 * tl.load(root + 7)
     alpha = tl.load(alphas + axiom)
-    scale = tl.load(scales + root)
-    at = first + tl.arange(0, BLOCK)
-    inside = at < n
-    mine = places + start + at
-    top = tl.full((BLOCK,), float("-inf"), table.dtype.element_ty)
-    total = tl.zeros((BLOCK,), table.dtype.element_ty)
+    scale = tl.load(scales + number)
+    at = tl.load(task + 1) + tl.arange(0, BR)
+    here = at < n
+    first_row = rows + tl.load(root) + at
+    at = tl.load(task + 2) + tl.arange(0, BC)
+    there = at < k
+    first_column = columns + tl.load(root + 2) + at
+    inside = here[:, None] & there[None, :]
+    row = first_row
+    column = first_column
+    top = tl.full((BR, BC), float("-inf"), table.dtype.element_ty)
+    total = tl.zeros((BR, BC), table.dtype.element_ty)
     for g in range(0, count):
         members = tl.load(group + 2 * g)
-        _top, _sums, v = _group(table, mine, n, inside, members, tl.load(group + 2 * g + 1), form, alpha)
-        mine += members * n
+        _top, _sums, v = _group(table, row, column, n, k, here, there, members, tl.load(group + 2 * g + 1), form, alpha)
+        row += members * n
+        column += members * k
         attained = tl.where(v > top, 1.0 + (v - v), total + tl.where(v == top, 1.0, v - v))
         new = tl.where(v > top, v, top)
         summed = total * tl.exp((top - new) * alpha) + tl.exp((v - new) * alpha)
@@ -184,24 +212,35 @@ def clauses(
     if FORWARD:
         divisor = tl.where(form == 1, count, 1)
         value = tl.where(form == 2, top + (total - total), top + tl.log(total / divisor) / alpha)
-        tl.store(partial + tl.load(slots + task), tl.sum(tl.where(inside, value, 0.0), 0) * scale)
+        value = tl.sum(tl.sum(tl.where(inside, value, 0.0), 1), 0)
+        tl.store(partial + tl.load(task + 3), value * scale)
     if BACKWARD:
         slope = tl.load(derivatives + axiom) * scale / total
-        mine = places + start + at
+        row = first_row
+        column = first_column
+        side = sides + tl.load(root + 8)
         for g in range(0, count):
             members = tl.load(group + 2 * g)
             kind = tl.load(group + 2 * g + 1)
-            greatest, sums, v = _group(table, mine, n, inside, members, kind, form, alpha)
+            greatest, sums, v = _group(table, row, column, n, k, here, there, members, kind, form, alpha)
             e = tl.exp((v - top) * alpha)
             handed = slope * tl.where(form == 2, tl.where(v == top, 1.0, 0.0), e)
             for m in range(0, members):
-                place = tl.load(mine + m * n, inside, 0)
-                x = tl.load(table + place, inside, 0.0)
+                place, x = _number(table, row, column, m, n, k, here, there)
                 e = tl.exp((x - greatest) * alpha)
                 e = tl.where(form == 2, tl.where(x == greatest, 1.0, 0.0), e) / sums
                 e = tl.where(kind == 1, 1.0, e)
-                tl.atomic_add(by + place, e * handed, inside, sem="relaxed")
-            mine += members * n
+                own = tl.where(inside, e * handed, 0.0)
+                of = tl.load(side + m)
+                if of == 0:
+                    tl.atomic_add(by + place, own, inside, sem="relaxed")
+                elif of == 1:
+                    tl.atomic_add(by + tl.load(row + m * n, here, 0), tl.sum(own, 1), here, sem="relaxed")
+                else:
+                    tl.atomic_add(by + tl.load(column + m * k, there, 0), tl.sum(own, 0), there, sem="relaxed")
+            row += members * n
+            column += members * k
+            side += members
 
 
 @triton.jit
@@ -212,7 +251,7 @@ def pairs(
     """A disjunction of two literals, over a long list and the classes. Each row of one literal goes through its list of the
     other's rows: what is added to a row is added by its owner alone, in the list's order."""
     r = tl.program_id(0) * BR + tl.arange(0, BR)
-    k = tl.arange(0, BW)
+    k = tl.program_id(1) * BW + tl.arange(0, BW)
     there = r < rows
     own = tl.load(owners + r, there, 0)
     start = tl.load(ends + r, there, 0)
@@ -242,7 +281,8 @@ def pairs(
         if BACKWARD:
             share += tl.where(now, tl.where(x >= y, 1.0, e) / (1.0 + e), 0.0)
     if VALUES:
-        tl.store(partial + tl.program_id(0), tl.sum(tl.sum(tl.where(inside, value, 0.0), 1), 0) * scale)
+        part = tl.program_id(0) * tl.num_programs(1) + tl.program_id(1)
+        tl.store(partial + part, tl.sum(tl.sum(tl.where(inside, value, 0.0), 1), 0) * scale)
     if BACKWARD:
         slope = tl.load(derivatives + axiom) * scale
         tl.store(by + at, tl.load(by + at, inside, 0.0) + share * slope, inside)
