@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::region::Region;
+use super::region::{Region, Touches};
 use crate::plan::blocks::{BlockPlaces, Spaced};
 use crate::vector::{Real, Task, run_task};
 
@@ -10,7 +10,7 @@ use crate::vector::{Real, Task, run_task};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Touched<T> {
     values: Vec<T>,
-    region: Region,
+    region: Touches,
 }
 
 impl<T: Real> Touched<T> {
@@ -28,13 +28,13 @@ impl<T: Real> Touched<T> {
     }
 
     /// The part that may differ from 0.
-    pub fn region(&self) -> Region {
+    pub fn region(&self) -> Touches {
         self.region
     }
 
     /// All of it, to be added to anywhere.
     pub fn all_mut(&mut self) -> &mut [T] {
-        self.region = Region::range(0..self.values.len());
+        self.region = Touches::range(0..self.values.len());
         &mut self.values
     }
 

@@ -17,7 +17,7 @@ mod tables;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::pieces::Threads;
-use super::region::Region;
+use super::region::{Region, Touches};
 use super::run::{Lane, Partial, Run};
 use super::touched::Touched;
 use crate::operators::{Settings, State, Summand};
@@ -59,7 +59,7 @@ pub(super) struct Sums<T> {
     by_number: Vec<T>,
     /// The places that may differ from 0, by the clause's literals; if several share a table, at the first of them.
     /// Places that a lane does not reach need not be cleared or added up.
-    touched: [Region; MOST_LITERALS],
+    touched: [Touches; MOST_LITERALS],
     /// The derivatives by the literals themselves, for bindings that were computed in log space; empty without such
     /// bindings.
     by_literal: Vec<T>,
