@@ -2,6 +2,7 @@
 //! block and its lanes merged afterwards. The combination of axioms is the same with weights.
 
 use super::expressed::Reduction;
+use super::for_each::for_each;
 use super::laws::AggregatorLaws;
 use super::settings::Settings;
 use crate::vector::Real;
@@ -225,5 +226,8 @@ fn greatest<T: Real>(values: &[T]) -> T {
 }
 
 pub(super) fn scale<T: Real>(values: &mut [T], by: T) {
-    values.iter_mut().for_each(|x| *x *= by);
+    match values.len() {
+        0..SHORT => values.iter_mut().for_each(|x| *x *= by),
+        _ => for_each(values.iter_mut(), |x| *x *= by),
+    }
 }

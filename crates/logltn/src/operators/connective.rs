@@ -1,6 +1,7 @@
 //! `and` and `or` over blocks: values forward, derivatives backward.
 
 use super::expressed::Expressed;
+use super::for_each::for_each;
 use super::laws::ConnectiveLaws;
 use super::settings::Settings;
 use crate::vector::Real;
@@ -93,10 +94,10 @@ impl<Role, O: Fold<Role>> Connective<Role> for O {
         to.slopes[0][..to.out.len()].copy_from_slice(to.out);
         for (k, kept) in to.slopes.iter_mut().enumerate().skip(1) {
             let y = members.values(k);
-            for ((out, kept), &y) in to.out.iter_mut().zip(kept).zip(y) {
+            for_each(to.out.iter_mut().zip(kept).zip(y), |((out, kept), &y)| {
                 *out = O::of(s, *out, y);
                 *kept = *out;
-            }
+            });
         }
     }
 
@@ -107,11 +108,14 @@ impl<Role, O: Fold<Role>> Connective<Role> for O {
             let (before, own) = to.slopes.split_at_mut(k);
             let (x, own) = (&before[k - 1], &mut own[0]);
             let y = members.values(k);
-            for (((rest, own), &x), &y) in rest.iter_mut().zip(own).zip(x).zip(y) {
-                let (dx, dy) = O::slopes(s, x, y);
-                *own = *rest * dy;
-                *rest *= dx;
-            }
+            for_each(
+                rest.iter_mut().zip(own).zip(x.iter().zip(y)),
+                |((rest, own), (&x, &y))| {
+                    let (dx, dy) = O::slopes(s, x, y);
+                    *own = *rest * dy;
+                    *rest *= dx;
+                },
+            );
         }
         to.slopes[0][..rest.len()].copy_from_slice(rest);
     }

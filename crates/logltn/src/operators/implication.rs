@@ -1,6 +1,7 @@
 //! `->` between truth degrees, over blocks.
 
 use super::expressed::Expressed;
+use super::for_each::for_each;
 use super::polynomial::Polynomial;
 use super::settings::Settings;
 use crate::vector::Real;
@@ -23,17 +24,18 @@ pub(crate) trait Implies {
     fn as_value<T: Real>() -> Implication<T> {
         Implication {
             forward: |s, [x, y], out| {
-                for ((out, &x), &y) in out.iter_mut().zip(x).zip(y) {
+                for_each(out.iter_mut().zip(x).zip(y), |((out, &x), &y)| {
                     *out = Self::of(s, x, y);
-                }
+                });
             },
             backward: |s, [x, y], by, [by_x, by_y]| {
                 let slopes = by_x.iter_mut().zip(by_y);
-                for (((by_x, by_y), &by), (&x, &y)) in slopes.zip(by).zip(x.iter().zip(y)) {
+                let items = slopes.zip(by).zip(x.iter().zip(y));
+                for_each(items, |(((by_x, by_y), &by), (&x, &y))| {
                     let (dx, dy) = Self::slopes(s, x, y);
                     *by_x += by * dx;
                     *by_y += by * dy;
-                }
+                });
             },
         }
     }

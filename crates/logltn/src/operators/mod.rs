@@ -9,6 +9,7 @@ mod complement;
 mod connective;
 mod expressed;
 mod extreme;
+mod for_each;
 mod implication;
 mod key;
 mod laws;

@@ -1,6 +1,7 @@
 //! `not` of truth degrees, over blocks.
 
 use super::expressed::Expressed;
+use super::for_each::for_each;
 use super::polynomial::Affine;
 use crate::vector::Real;
 
@@ -22,14 +23,12 @@ pub(crate) trait Negate {
     fn as_value<T: Real>() -> Negation<T> {
         Negation {
             forward: |x, out| {
-                for (out, &x) in out.iter_mut().zip(x) {
-                    *out = Self::of(x);
-                }
+                for_each(out.iter_mut().zip(x), |(out, &x)| *out = Self::of(x));
             },
             backward: |x, by, out| {
-                for ((out, &x), &by) in out.iter_mut().zip(x).zip(by) {
+                for_each(out.iter_mut().zip(x).zip(by), |((out, &x), &by)| {
                     *out = by * Self::slope(x);
-                }
+                });
             },
         }
     }

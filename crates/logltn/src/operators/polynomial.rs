@@ -1,6 +1,7 @@
 //! Connectives of truth degrees that are polynomials of degree one in each operand: small clauses compute all of them
 //! in one pass.
 
+use super::for_each::for_each;
 use crate::vector::Real;
 
 /// constant + first·x + second·y + both·x·y
@@ -51,9 +52,9 @@ impl Affine {
     /// Of many numbers.
     pub fn apply<T: Real>(self, values: &[T], out: &mut [T]) {
         let (slope, start) = (T::from_f64(self.slope), T::from_f64(self.start));
-        for (out, &x) in out.iter_mut().zip(values) {
+        for_each(out.iter_mut().zip(values), |(out, &x)| {
             *out = slope * x + start;
-        }
+        });
     }
 
     /// This one after `inner`.

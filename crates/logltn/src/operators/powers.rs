@@ -2,10 +2,11 @@
 
 use std::marker::PhantomData;
 
-use super::aggregate::{Accumulated, Aggregate, Block, Running, Slopes, State, scale};
+use super::aggregate::{Accumulated, Aggregate, Block, Running, Slopes, State};
+use super::for_each::for_each;
 use super::laws::{Additive, Summand};
 use super::settings::Settings;
-use crate::vector::Real;
+use crate::vector::{Real, Task, run_task};
 
 /// `a`: the greatest; `b`: the sum of powers relative to it, since for a large p the powers themselves would all be 0.
 pub(crate) struct Powers<A>(PhantomData<A>);
@@ -20,14 +21,30 @@ impl<A: Aggregate> Powers<A> {
         }
     }
 
+    fn projection<T: Real>(s: &Settings<f64>) -> impl Fn(T) -> T + Copy {
+        let projection = (Self::LAW.projection)(s.eps);
+        let (slope, start) = (T::from_f64(projection.slope), T::from_f64(projection.start));
+        move |x| slope * x + start
+    }
+
     /// The p-mean of the projected members.
     pub fn mean(s: &Settings<f64>, state: &State) -> f64 {
-        state.a * (state.b / state.count).powf(1.0 / Self::p(s))
+        state.a * power(state.b / state.count, 1.0 / Self::p(s))
     }
 
     /// The derivative of the p-mean by a projected member, without (x / a)^(p − 1).
     pub fn outer(s: &Settings<f64>, state: &State) -> f64 {
-        (state.b / state.count).powf(1.0 / Self::p(s) - 1.0) / state.count
+        power(state.b / state.count, 1.0 / Self::p(s) - 1.0) / state.count
+    }
+}
+
+/// xᵖ, without logarithms where p-means with p = 2 need it.
+fn power(x: f64, p: f64) -> f64 {
+    match p {
+        2.0 => x * x,
+        0.5 => x.sqrt(),
+        -0.5 => x.sqrt().recip(),
+        _ => x.powf(p),
     }
 }
 
@@ -40,11 +57,9 @@ pub(super) fn state(total: f64, count: f64) -> State {
     }
 }
 
-/// Relative to the greatest.
-fn shrink<T: Real>(values: &mut [T], greatest: f64) {
-    if greatest > 0.0 {
-        scale(values, T::from_f64(1.0 / greatest));
-    }
+/// What members are multiplied with to be relative to the greatest.
+fn relative<T: Real>(state: &State) -> T {
+    T::from_f64(if state.a > 0.0 { 1.0 / state.a } else { 1.0 })
 }
 
 impl<A: Aggregate> Running for Powers<A> {
@@ -54,46 +69,102 @@ impl<A: Aggregate> Running for Powers<A> {
 
     fn accumulate<T: Real>(s: &Settings<f64>, block: Block<T>, to: Accumulated<T>) {
         let p = Self::p(s);
-        (Self::LAW.projection)(s.eps).apply(block.values, to.work);
+        let Accumulated { states, work, .. } = to;
+        run_task(Shrink {
+            block,
+            p,
+            projection: Self::projection(s),
+            states: &mut *states,
+            work: &mut *work,
+        });
+        T::kernels().pow(work, T::from_f64(p));
         for segment in block.segments {
-            let state = &mut to.states[segment.parent];
-            let greatest = block.greatest(segment, to.work);
-            if greatest > state.a {
-                state.b *= (state.a / greatest).powf(p);
-                state.a = greatest;
-            }
-            shrink(&mut to.work[segment.range()], state.a);
-        }
-        T::kernels().pow(to.work, T::from_f64(p));
-        for segment in block.segments {
-            to.states[segment.parent].b += block.sum(segment, to.work);
+            states[segment.parent].b += block.sum(segment, work);
         }
     }
 
     fn merge(s: &Settings<f64>, state: &mut State, other: &State) {
         let greatest = state.a.max(other.a);
         if greatest > 0.0 {
-            let power = |x: f64| (x / greatest).powf(Self::p(s));
+            let power = |x: f64| power(x / greatest, Self::p(s));
             state.b = state.b * power(state.a) + other.b * power(other.a);
             state.a = greatest;
         }
     }
 
     fn slopes<T: Real>(s: &Settings<f64>, block: Block<T>, to: Slopes<T>) {
+        let Slopes {
+            states, out, by, ..
+        } = to;
+        run_task(Relative {
+            block,
+            projection: Self::projection(s),
+            states: &*states,
+            out: &mut *out,
+        });
+        T::kernels().pow(out, T::from_f64(Self::p(s) - 1.0));
         let projection = (Self::LAW.projection)(s.eps);
-        projection.apply(block.values, to.out);
         for segment in block.segments {
-            let greatest = to.states[segment.parent].a;
-            shrink(&mut to.out[segment.range()], greatest);
+            let state = &states[segment.parent];
+            let g = (Self::LAW.slope)(by(segment.parent), s, state) * projection.slope;
+            block.scale(segment, out, if g.is_finite() { g } else { 0.0 });
         }
-        T::kernels().pow(to.out, T::from_f64(Self::p(s) - 1.0));
-        for segment in block.segments {
-            let state = &to.states[segment.parent];
-            let g = (Self::LAW.slope)((to.by)(segment.parent), s, state) * projection.slope;
-            let g = if g.is_finite() { g } else { 0.0 };
-            block.scale(segment, to.out, g);
-            for x in &mut to.out[segment.range()] {
-                *x = if x.is_finite() { *x } else { T::ZERO };
+        for_each(out.iter_mut(), |x| {
+            *x = if x.is_finite() { *x } else { T::ZERO };
+        });
+    }
+}
+
+/// Projects members, updates the greatest of each outer binding, and divides by it.
+struct Shrink<'a, T, P> {
+    block: Block<'a, T>,
+    p: f64,
+    projection: P,
+    states: &'a mut [State],
+    work: &'a mut [T],
+}
+
+impl<T: Real, P: Fn(T) -> T> Task for Shrink<'_, T, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        for (out, &x) in self.work.iter_mut().zip(self.block.values) {
+            *out = (self.projection)(x);
+        }
+        for segment in self.block.segments {
+            let state = &mut self.states[segment.parent];
+            let greatest = self.block.greatest(segment, self.work);
+            if greatest > state.a {
+                if state.b > 0.0 {
+                    state.b *= power(state.a / greatest, self.p);
+                }
+                state.a = greatest;
+            }
+            let relative = relative(state);
+            (self.work[segment.range()].iter_mut()).for_each(|x| *x *= relative);
+        }
+    }
+}
+
+/// Projected members, relative to the greatest of their outer binding.
+struct Relative<'a, T, P> {
+    block: Block<'a, T>,
+    projection: P,
+    states: &'a [State],
+    out: &'a mut [T],
+}
+
+impl<T: Real, P: Fn(T) -> T> Task for Relative<'_, T, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        for segment in self.block.segments {
+            let relative = relative(&self.states[segment.parent]);
+            let values = &self.block.values[segment.range()];
+            for (out, &x) in self.out[segment.range()].iter_mut().zip(values) {
+                *out = (self.projection)(x) * relative;
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use super::aggregate::{Accumulated, Aggregate, Block, Running, Slopes, State};
+use super::for_each::for_each;
 use super::laws::{Additive, Summand};
 use super::settings::Settings;
 use crate::vector::Real;
@@ -63,9 +64,10 @@ impl<A: Aggregate> Running for Sums<A> {
         if Self::LOGS {
             let projection = (Self::LAW.projection)(s.eps);
             projection.apply(block.values, to.scratch);
-            for (out, x) in to.out.iter_mut().zip(to.scratch) {
-                *out = T::from_f64(projection.slope) * *out / *x;
-            }
+            let slope = T::from_f64(projection.slope);
+            for_each(to.out.iter_mut().zip(to.scratch), |(out, x)| {
+                *out = slope * *out / *x;
+            });
         }
     }
 }
