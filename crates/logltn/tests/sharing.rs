@@ -4,19 +4,22 @@ use logltn::{Data, Engine, Output, Parameters, Plan, PlanOptions, Semantics, Sou
 
 use crate::cases::rng::Rng;
 
-const AXIOMS: [&str; 6] = [
+const AXIOMS: [&str; 9] = [
     "forall x: X, z: Z. exists y: Y. r(x, y) and q(y, z)",
     "forall x: X, z: Z. s(z) -> (exists y: Y. r(x, y) and not q(y, z) and t(y))",
     "forall x: X. exists y: Y, z: Z. r(x, y) and q(y, z) and s(z)",
     "exists x: X, z: Z. u(x) or (exists y: Y. (r(x, y) or t(y)) and (q(y, z) or s(z)))",
     "forall x: X. exists y: Y. r(x, y) and (forall z: Z. q(y, z) -> s(z))",
     "forall x, w: X. exists y: Y. r(x, y) and r(w, y) and u(x)",
+    "forall x, w: X. exists y: Y, z: Z. r(x, y) and q(y, z) and p(z, w)",
+    "forall x, w: X. exists y: Y. r(x, y) and (exists z: Z. q(y, z) and p(z, w))",
+    "forall x: X. exists y: Y, z: Z. r(x, y) and q(y, z) and p(z, x)",
 ];
 
 fn theory(axioms: &[&str]) -> Theory {
     let mut text = "
         sort X  sort Y  sort Z
-        predicate r(X, Y)  predicate q(Y, Z)  predicate s(Z)  predicate t(Y)  predicate u(X)"
+        predicate r(X, Y)  predicate q(Y, Z)  predicate p(Z, X)  predicate s(Z)  predicate t(Y)  predicate u(X)"
         .to_string();
     for (i, axiom) in axioms.iter().enumerate() {
         text += &format!("\naxiom a{i}: {axiom}");
@@ -180,5 +183,22 @@ fn the_plan_says_what_is_shared_and_what_it_costs() {
         };
         let whole = plan(&data, &semantics, whole).to_string();
         assert!(!whole.contains("shared"), "{whole}");
+    }
+}
+
+/// A side of a product may be another product, and so may what a variable that all others depend on leaves.
+#[test]
+fn chains_and_circles_are_products_of_products() {
+    let chains = [(AXIOMS[6], 2), (AXIOMS[7], 2), (AXIOMS[8], 1)];
+    for (axiom, products) in chains {
+        let theory = theory(&[axiom]);
+        let mut data = Data::new(&theory);
+        for sort in ["X", "Y", "Z"] {
+            data.set_size(sort, 100).expect("a size");
+        }
+        let semantics = Semantics::default();
+        let shown = plan(&data, &semantics, PlanOptions::default()).to_string();
+        let found = shown.matches("product of matrices").count();
+        assert_eq!(found, products, "{axiom}\n{shown}");
     }
 }

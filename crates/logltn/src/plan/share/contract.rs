@@ -128,13 +128,18 @@ pub(super) fn free(scope: Scope, normal: &Normal) -> Vec<VarId> {
     keys.free()
 }
 
+/// The fewest additions that a product of matrices is worth.
+const LEAST_PRODUCT: f64 = 40_000.0;
+
 /// Rewrites an `exists` over several variables as one over fewer, with an `exists` over the first eliminated variable
-/// inside. `outside` are the variables bound around it; the inner formula must leave out at least one of them.
+/// inside. `outside` are the variables bound around it; the inner formula must leave out at least one of them, or be a
+/// product of matrices.
 pub(super) fn nested(
     scope: Scope,
     semantics: &Semantics,
     outside: &[VarId],
     normal: &Normal,
+    always: bool,
 ) -> Option<Normal> {
     let Kind::Quantifier {
         forall: false,
@@ -172,7 +177,7 @@ pub(super) fn nested(
     let read = read(first);
     let touches = |(own, _): &&(Vec<VarId>, &Normal)| own.contains(first);
     let touched = members.iter().filter(touches).count();
-    if touched == 0 || touched == members.len() || outside.iter().all(|v| read.contains(v)) {
+    if touched == 0 || touched == members.len() {
         return None;
     }
     let quantifier = |variables: Vec<VarId>, members: Vec<Normal>| {
@@ -188,8 +193,14 @@ pub(super) fn nested(
         let own = (members.iter()).filter(|m| touches(m) == inside);
         own.map(|(_, m)| (*m).clone()).collect::<Vec<_>>()
     };
+    let inner = quantifier(vec![*first], of(true));
+    let large = always || cost(first) >= LEAST_PRODUCT;
+    let is_product = || large && Sides::of(scope, semantics, &inner).is_some();
+    if outside.iter().all(|v| read.contains(v)) && !is_product() {
+        return None;
+    }
     let mut rest = of(false);
-    rest.push(quantifier(vec![*first], of(true)));
+    rest.push(inner);
     let left = variables.iter().copied().filter(|v| v != first).collect();
     let mut outer = quantifier(left, rest);
     outer.groundings = normal.groundings;

@@ -383,6 +383,8 @@ struct Walk<'w, 'a, 's> {
     listed: bool,
     /// Whether this place has truth degrees, not yet logs.
     degrees: bool,
+    /// Whether the formula is that of a stratum.
+    stratum: bool,
 }
 
 impl<'w, 'a, 's> Walk<'w, 'a, 's> {
@@ -396,11 +398,12 @@ impl<'w, 'a, 's> Walk<'w, 'a, 's> {
             // A part has no guards that read outer variables.
             listed: true,
             degrees,
+            stratum: root.stratum.is_some(),
         }
     }
 
     fn visit(&mut self, normal: &Normal, root: bool, visit: &mut dyn FnMut(Part)) {
-        if !root && let Some(part) = self.part(normal) {
+        if let Some(part) = self.part_at(normal, root) {
             visit(part);
         }
         self.inside(normal, |this| {
@@ -414,8 +417,7 @@ impl<'w, 'a, 's> Walk<'w, 'a, 's> {
         root: bool,
         put: &mut dyn FnMut(&mut Share<'a, 's>, Part, &Normal) -> Option<Normal>,
     ) {
-        if !root
-            && let Some(part) = self.part(normal)
+        if let Some(part) = self.part_at(normal, root)
             && let Some(other) = put(self.share, part, normal)
         {
             *normal = other;
@@ -435,12 +437,12 @@ impl<'w, 'a, 's> Walk<'w, 'a, 's> {
         let outside: Vec<VarId> = (self.around.iter().filter(|a| a.each > 3.0))
             .flat_map(|a| a.variables.iter().copied())
             .collect();
-        while let Some(nested) =
-            contract::nested(self.scope, self.share.problem.semantics, &outside, normal)
-        {
+        let (scope, semantics) = (self.scope, self.share.problem.semantics);
+        let always = self.share.problem.options.always;
+        while let Some(nested) = contract::nested(scope, semantics, &outside, normal, always) {
             *normal = nested;
         }
-        if let Some(grouped) = group::grouped(self.scope, self.share.problem.semantics, normal) {
+        if let Some(grouped) = group::grouped(scope, semantics, normal) {
             *normal = grouped;
         }
         let shell = Normal::new(shell(&normal.kind), normal.span);
@@ -520,7 +522,14 @@ impl<'w, 'a, 's> Walk<'w, 'a, 's> {
         }
     }
 
-    /// The description of a part, if it can be shared.
+    /// The description of a part, if it can be shared. All of a stratum is one only as a product of matrices, of which
+    /// the stratum is then a copy: one side of a product may be another product.
+    fn part_at(&mut self, normal: &Normal, root: bool) -> Option<Part> {
+        let part = (!root || self.stratum).then(|| self.part(normal)).flatten();
+        part.filter(|part| !root || part.sides.is_some())
+    }
+
+    /// The description of a part that is not all of an axiom.
     fn part(&mut self, normal: &Normal) -> Option<Part> {
         let can = match &normal.kind {
             Kind::Constant(_) | Kind::Literal { .. } | Kind::Use { .. } => false,
