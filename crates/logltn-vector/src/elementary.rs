@@ -283,17 +283,6 @@ impl<T: Real> Function<T, T> for Tanh {
     }
 }
 
-/// x².
-#[derive(Clone, Copy)]
-pub struct Square;
-
-impl<T: Real> Function<T, T> for Square {
-    #[inline(always)]
-    fn of<const FUSED: bool>(self, x: T) -> T {
-        x * x
-    }
-}
-
 /// A power, prepared for many bases.
 #[derive(Clone, Copy)]
 pub struct Power<T> {

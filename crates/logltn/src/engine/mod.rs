@@ -851,10 +851,10 @@ impl<T: Precision> Engine<T> {
                         of: sum.part_mut(hull),
                     };
                     threads.each(places, |Places { at, of: sum }| {
-                        for range in region.within(at..at + sum.len()) {
+                        region.within(at..at + sum.len()).for_each(|range| {
                             let sum = &mut sum[range.start - at..range.end - at];
                             sum.iter_mut().zip(&more[range]).for_each(|(a, &b)| *a += b);
-                        }
+                        });
                     });
                 }
             }

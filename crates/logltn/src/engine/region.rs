@@ -42,7 +42,8 @@ impl Touches {
         *first = in_first;
     }
 
-    /// What of them is in a range, each place once.
+    /// What of them is in a range, each place once. Loops over narrow rows are twice as quick with `for_each` as with
+    /// `for`.
     pub fn within(self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
         let [first, second] = self.regions;
         let others = second.within(range.clone());

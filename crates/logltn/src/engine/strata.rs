@@ -345,11 +345,11 @@ impl<T: Precision> Engine<T> {
         }
         for work in rest.iter().filter(|work| own(work)) {
             let more = &work.lane.by_literal[stratum][sign];
-            for own in more.region().within(range.clone()) {
+            more.region().within(range.clone()).for_each(|own| {
                 let sum = &mut sum[own.start - range.start..own.end - range.start];
                 let more = &more.values()[own];
                 sum.iter_mut().zip(more).for_each(|(sum, &by)| *sum += by);
-            }
+            });
         }
         let contraction = self.ground.plan.strata.strata[stratum].contraction;
         if !sum.iter().any(|by| *by != T::ZERO) {

@@ -16,9 +16,8 @@ pub(super) struct Touched<T> {
 impl<T: Real> Touched<T> {
     /// A table of zeros of this length.
     pub fn clear(&mut self, length: usize) {
-        for range in std::mem::take(&mut self.region).within(0..self.values.len()) {
-            self.values[range].fill(T::ZERO);
-        }
+        let ranges = std::mem::take(&mut self.region).within(0..self.values.len());
+        ranges.for_each(|range| self.values[range].fill(T::ZERO));
         if length > self.values.capacity() {
             // Zeros from the system take no memory before they are touched.
             self.values = vec![T::ZERO; length];
@@ -139,14 +138,19 @@ impl<T: Real> Task for AddSpaced<'_, T> {
         } = self.spaced;
         let (mut from, mut run) = (0, 0);
         while run < starts.len() {
-            let side_by_side = spaced_beside(self.spaced, run);
-            if side_by_side >= ACROSS {
+            let beside = spaced_beside(self.spaced, run);
+            if beside > 1 {
                 let start = starts[run] as usize;
                 let len = ends[run] as usize - from;
-                let by = &self.by[from..from + ACROSS * len];
-                add_across(self.table, start, stride as usize, len, by);
-                run += ACROSS;
-                from += ACROSS * len;
+                let by = &self.by[from..from + beside * len];
+                let stride = stride as usize;
+                match beside {
+                    8 => add_across::<T, 8>(self.table, start, stride, len, by),
+                    4 => add_across::<T, 4>(self.table, start, stride, len, by),
+                    _ => add_across::<T, 2>(self.table, start, stride, len, by),
+                }
+                run += beside;
+                from += beside * len;
                 continue;
             }
             let (start, end) = (starts[run] as usize, ends[run] as usize);
@@ -207,14 +211,19 @@ impl<T: Real> Task for ReadSpaced<'_, T> {
         } = self.spaced;
         let (mut from, mut run) = (0, 0);
         while run < starts.len() {
-            let side_by_side = spaced_beside(self.spaced, run);
-            if side_by_side >= ACROSS {
+            let beside = spaced_beside(self.spaced, run);
+            if beside > 1 {
                 let start = starts[run] as usize;
                 let len = ends[run] as usize - from;
-                let out = &mut self.out[from..from + ACROSS * len];
-                read_across(self.table, start, stride as usize, len, out, self.add);
-                run += ACROSS;
-                from += ACROSS * len;
+                let out = &mut self.out[from..from + beside * len];
+                let (table, stride, add) = (self.table, stride as usize, self.add);
+                match beside {
+                    8 => read_across::<T, 8>(table, start, stride, len, out, add),
+                    4 => read_across::<T, 4>(table, start, stride, len, out, add),
+                    _ => read_across::<T, 2>(table, start, stride, len, out, add),
+                }
+                run += beside;
+                from += beside * len;
                 continue;
             }
             let (start, end) = (starts[run] as usize, ends[run] as usize);
@@ -251,14 +260,14 @@ impl<T: Real> Task for ReadSpaced<'_, T> {
     }
 }
 
-/// How many runs that are side by side in a table are read together: one after the other each would have a cache line
-/// for every number.
+/// How many runs that are side by side in a table are read together at most: one after the other each would have a
+/// cache line for every number.
 const ACROSS: usize = 8;
 
 /// How many numbers of each run are turned over at once.
 const TURNED: usize = 16;
 
-/// How many runs from this one on, up to [`ACROSS`], begin one place after the other and are as long.
+/// How many runs from this one on begin one place after the other and are as long: 1, 2, 4 or [`ACROSS`].
 #[inline(always)]
 fn spaced_beside(spaced: Spaced, run: usize) -> usize {
     let Spaced {
@@ -266,7 +275,8 @@ fn spaced_beside(spaced: Spaced, run: usize) -> usize {
         ends,
         starts,
     } = spaced;
-    if (stride as usize) < ACROSS || starts.len() - run < ACROSS {
+    let most = ACROSS.min(starts.len() - run);
+    if (stride as usize) < ACROSS || most == 1 {
         return 1;
     }
     let before = if run == 0 { 0 } else { ends[run - 1] };
@@ -274,12 +284,13 @@ fn spaced_beside(spaced: Spaced, run: usize) -> usize {
     let beside = |k: &usize| {
         starts[run + k] == starts[run] + *k as u32 && ends[run + k] - ends[run + k - 1] == len
     };
-    1 + (1..ACROSS).take_while(beside).count()
+    let count = 1 + (1..most).take_while(beside).count();
+    1 << count.ilog2()
 }
 
 /// Reads runs that are side by side, one after the other into `out`.
 #[inline(always)]
-fn read_across<T: Real>(
+fn read_across<T: Real, const RUNS: usize>(
     table: &[T],
     start: usize,
     stride: usize,
@@ -290,10 +301,10 @@ fn read_across<T: Real>(
     let mut at = 0;
     while at < len {
         let some = TURNED.min(len - at);
-        let mut turned = [[T::ZERO; TURNED]; ACROSS];
+        let mut turned = [[T::ZERO; TURNED]; RUNS];
         let places = (start + at * stride..).step_by(stride).take(some);
         for (j, place) in places.enumerate() {
-            let row = &table[place..place + ACROSS];
+            let row = &table[place..place + RUNS];
             for (turned, &x) in turned.iter_mut().zip(row) {
                 turned[j] = x;
             }
@@ -311,12 +322,18 @@ fn read_across<T: Real>(
 
 /// Adds what stands in `by` one run after the other to runs that are side by side.
 #[inline(always)]
-fn add_across<T: Real>(table: &mut [T], start: usize, stride: usize, len: usize, by: &[T]) {
+fn add_across<T: Real, const RUNS: usize>(
+    table: &mut [T],
+    start: usize,
+    stride: usize,
+    len: usize,
+    by: &[T],
+) {
     let mut at = 0;
     while at < len {
         let some = TURNED.min(len - at);
-        let mut turned = [[T::ZERO; ACROSS]; TURNED];
-        for k in 0..ACROSS {
+        let mut turned = [[T::ZERO; RUNS]; TURNED];
+        for k in 0..RUNS {
             let by = &by[k * len + at..k * len + at + some];
             for (turned, &by) in turned.iter_mut().zip(by) {
                 turned[k] = by;
@@ -324,7 +341,7 @@ fn add_across<T: Real>(table: &mut [T], start: usize, stride: usize, len: usize,
         }
         for (j, turned) in turned[..some].iter().enumerate() {
             let place = start + (at + j) * stride;
-            let row = &mut table[place..place + ACROSS];
+            let row = &mut table[place..place + RUNS];
             for (to, &by) in row.iter_mut().zip(turned) {
                 *to += by;
             }

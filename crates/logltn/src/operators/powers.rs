@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::aggregate::{Accumulated, Aggregate, Block, Running, Slopes, State};
+use super::aggregate::{Accumulated, Aggregate, Block, Running, Segment, Slopes, State};
 use super::for_each::for_each;
 use super::laws::{Additive, Summand};
 use super::settings::Settings;
@@ -77,6 +77,9 @@ impl<A: Aggregate> Running for Powers<A> {
             states: &mut *states,
             work: &mut *work,
         });
+        if p == 2.0 {
+            return;
+        }
         T::kernels().pow(work, T::from_f64(p));
         for segment in block.segments {
             states[segment.parent].b += block.sum(segment, work);
@@ -93,29 +96,42 @@ impl<A: Aggregate> Running for Powers<A> {
     }
 
     fn slopes<T: Real>(s: &Settings<f64>, block: Block<T>, to: Slopes<T>) {
+        let p = Self::p(s);
+        let slope = (Self::LAW.projection)(s.eps).slope;
         let Slopes {
             states, out, by, ..
         } = to;
+        let factor = |segment: &Segment| {
+            let g = (Self::LAW.slope)(by(segment.parent), s, &states[segment.parent]) * slope;
+            if g.is_finite() { g } else { 0.0 }
+        };
+        let squares = p == 2.0;
         run_task(Relative {
             block,
             projection: Self::projection(s),
             states: &*states,
             out: &mut *out,
+            factor: squares.then_some(&factor),
         });
-        T::kernels().pow(out, T::from_f64(Self::p(s) - 1.0));
-        let projection = (Self::LAW.projection)(s.eps);
-        for segment in block.segments {
-            let state = &states[segment.parent];
-            let g = (Self::LAW.slope)(by(segment.parent), s, state) * projection.slope;
-            block.scale(segment, out, if g.is_finite() { g } else { 0.0 });
+        if squares {
+            return;
         }
-        for_each(out.iter_mut(), |x| {
-            *x = if x.is_finite() { *x } else { T::ZERO };
-        });
+        T::kernels().pow(out, T::from_f64(p - 1.0));
+        for segment in block.segments {
+            block.scale(segment, out, factor(segment));
+        }
+        for_each(out.iter_mut(), |x| *x = finite(*x));
     }
 }
 
-/// Projects members, updates the greatest of each outer binding, and divides by it.
+/// The number, or 0 if it is none.
+#[inline(always)]
+fn finite<T: Real>(x: T) -> T {
+    if x.is_finite() { x } else { T::ZERO }
+}
+
+/// Projects members, updates the greatest of each outer binding, and divides by it; where powers are squares, takes and
+/// adds them up as well, while the numbers are in the cache.
 struct Shrink<'a, T, P> {
     block: Block<'a, T>,
     p: f64,
@@ -129,10 +145,11 @@ impl<T: Real, P: Fn(T) -> T> Task for Shrink<'_, T, P> {
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        for (out, &x) in self.work.iter_mut().zip(self.block.values) {
-            *out = (self.projection)(x);
-        }
         for segment in self.block.segments {
+            let own = &mut self.work[segment.range()];
+            for (out, &x) in own.iter_mut().zip(self.block.values(segment)) {
+                *out = (self.projection)(x);
+            }
             let state = &mut self.states[segment.parent];
             let greatest = self.block.greatest(segment, self.work);
             if greatest > state.a {
@@ -141,21 +158,30 @@ impl<T: Real, P: Fn(T) -> T> Task for Shrink<'_, T, P> {
                 }
                 state.a = greatest;
             }
-            let relative = relative(state);
-            (self.work[segment.range()].iter_mut()).for_each(|x| *x *= relative);
+            let (relative, own) = (relative(state), &mut self.work[segment.range()]);
+            if self.p == 2.0 {
+                own.iter_mut().for_each(|x| {
+                    let relative = *x * relative;
+                    *x = relative * relative;
+                });
+                state.b += self.block.sum(segment, self.work);
+            } else {
+                own.iter_mut().for_each(|x| *x *= relative);
+            }
         }
     }
 }
 
-/// Projected members, relative to the greatest of their outer binding.
-struct Relative<'a, T, P> {
+/// Projected members, relative to the greatest of their outer binding, and multiplied with a factor of it.
+struct Relative<'a, T, P, F> {
     block: Block<'a, T>,
     projection: P,
     states: &'a [State],
     out: &'a mut [T],
+    factor: Option<&'a F>,
 }
 
-impl<T: Real, P: Fn(T) -> T> Task for Relative<'_, T, P> {
+impl<T: Real, P: Fn(T) -> T, F: Fn(&Segment) -> f64> Task for Relative<'_, T, P, F> {
     type Output = ();
 
     #[inline(always)]
@@ -165,6 +191,10 @@ impl<T: Real, P: Fn(T) -> T> Task for Relative<'_, T, P> {
             let values = &self.block.values[segment.range()];
             for (out, &x) in self.out[segment.range()].iter_mut().zip(values) {
                 *out = (self.projection)(x) * relative;
+            }
+            if let Some(factor) = self.factor {
+                self.block.scale(segment, self.out, factor(segment));
+                (self.out[segment.range()].iter_mut()).for_each(|x| *x = finite(*x));
             }
         }
     }

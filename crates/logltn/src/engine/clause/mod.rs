@@ -70,9 +70,8 @@ impl<T: Real> Sums<T> {
     fn clear(&mut self, numbers: usize) {
         self.by_literal.clear();
         for touched in &mut self.touched {
-            for range in std::mem::take(touched).within(0..self.by_number.len()) {
-                self.by_number[range].fill(T::ZERO);
-            }
+            let ranges = std::mem::take(touched).within(0..self.by_number.len());
+            ranges.for_each(|range| self.by_number[range].fill(T::ZERO));
         }
         if numbers > self.by_number.capacity() {
             // Zeros from the system take no memory before they are touched.
@@ -592,11 +591,11 @@ pub(super) fn finish<'s, T: Real>(
             let range = piece.from..piece.from + piece.rows.len();
             piece.rows.fill(T::ZERO);
             for sums in lanes.clone() {
-                for own in sums.touched[k].within(range.clone()) {
+                sums.touched[k].within(range.clone()).for_each(|own| {
                     let rows = &mut piece.rows[own.start - range.start..own.end - range.start];
                     let pairs = rows.iter_mut().zip(&sums.by_number[own]);
                     pairs.for_each(|(a, &b)| *a += b);
-                }
+                });
             }
             for (sum, &e) in piece.rows.iter_mut().zip(&tables.values[range.clone()]) {
                 // In this order, since a small exponential times the factor may underflow.
