@@ -183,7 +183,7 @@ fn exists_over_and() {
     assert_rewritten(
         "exists x: A, y: B. P(x) and Q(y) and S()",
         "logltn",
-        "S() and (exists x. P(x)) and (exists y. Q(y))",
+        "(exists x. P(x)) and (exists y. Q(y)) and S()",
     );
     for semantics in ["logltn", "logltn-max", "logltn-lse"] {
         assert_rewritten(

@@ -4,6 +4,8 @@
 //!   which regroups: LogMeanExp or max;
 //! - `forall x, y. P(x) and Q(y)` is `(forall x. P(x)) and (forall y. Q(y))`, if `forall` is linear and `and` adds: the
 //!   mean;
+//! - `exists x, y. P(x) and Q(y) and R` is `(exists x. P(x)) and (exists y. Q(y)) and R`, in log space, where sums
+//!   distribute over LogMeanExp, LogSumExp and max;
 //! - a quantifier whose variables its body does not read is the body, if it is idempotent: LogMeanExp, mean, max, min;
 //! - `forall x. forall y. φ` is first made `forall x, y. φ`, which is one loop, if the operator regroups.
 //!
@@ -15,6 +17,7 @@ use std::sync::Arc;
 
 use super::Rewrite;
 use super::cost::work;
+use super::eliminate::never_empty;
 use super::ground::groups;
 use super::normal::{Kind, Normal};
 use super::shard::Shards;
@@ -142,16 +145,28 @@ impl Narrow<'_> {
             return None;
         }
         let (forall, span) = (*forall, normal.span);
-        let (parts, bindings, mut rewrite) =
-            self.parts(forall, variables, guard.as_deref(), body)?;
+        let guard = guard.as_deref();
+        let factors = match (forall, guard) {
+            (false, None) => self.factors(variables, body),
+            _ => None,
+        };
+        let conjunction = forall || factors.is_some();
+        let (parts, bindings, mut rewrite) = match factors {
+            Some((parts, rewrite)) => (parts, None, rewrite),
+            None => {
+                let (parts, bindings, rewrite) = self.parts(forall, variables, guard, body)?;
+                (parts, Some(bindings), rewrite)
+            }
+        };
         let joined = parts.iter().map(|part| self.part_text(forall, part));
         let joined = joined.collect::<Vec<_>>();
-        rewrite.after = joined.join(if forall { " and " } else { " or " });
+        rewrite.after = joined.join(if conjunction { " and " } else { " or " });
         rewrite.before =
             (self.scope.theory()).written_text(self.scope.variables, self.written, span);
         let parts = parts.into_iter().map(|part| {
-            let body = Normal::connective(true, part.members, span);
+            let mut body = Normal::connective(true, part.members, span);
             if part.variables.is_empty() {
+                deep(|| self.apply(&mut body));
                 return body;
             }
             let kind = Kind::Quantifier {
@@ -166,9 +181,67 @@ impl Narrow<'_> {
         });
         let parts = parts.collect();
         self.rewrites.push(rewrite);
-        let mut narrower = Normal::connective(forall, parts, span);
-        narrower.groundings = Some(bindings);
+        let mut narrower = Normal::connective(conjunction, parts, span);
+        narrower.groundings = bindings;
         Some(narrower)
+    }
+
+    /// The factors of an `exists` over a conjunction: those members together that its variables tie, and what the
+    /// rewrite costs.
+    fn factors(&self, variables: &[VarId], body: &Normal) -> Option<(Vec<Part>, Rewrite)> {
+        let size = |v: &VarId| f64::from(self.scope.size_of(*v));
+        if !self.semantics.and_distributes_over_exists()
+            || variables.iter().any(|v| size(v) == 0.0)
+            // Empty ones inside are counted for each binding around them.
+            || body.has_quantifier() && !never_empty(self.scope, body)
+        {
+            return None;
+        }
+        let mut factors: Vec<Part> = Vec::new();
+        for member in body.conjuncts() {
+            let mut read = Vec::new();
+            member.variables(&mut read);
+            read.retain(|v| variables.contains(v));
+            let ties = |f: &Part| match read.is_empty() {
+                true => f.variables.is_empty(),
+                false => f.variables.iter().any(|v| read.contains(v)),
+            };
+            let (tied, others): (Vec<Part>, Vec<Part>) = factors.into_iter().partition(ties);
+            factors = others;
+            let mut factor = Part {
+                variables: read,
+                guard: None,
+                members: Vec::new(),
+            };
+            for one in tied {
+                factor.variables.extend(one.variables);
+                factor.members.extend(one.members);
+            }
+            factor.variables.sort_unstable();
+            factor.variables.dedup();
+            factor.members.push(member.clone());
+            factors.push(factor);
+        }
+        // In the order of the text: of several empty `exists` the first is named.
+        let start = |normal: &Normal| normal.span.start;
+        for factor in &mut factors {
+            factor.members.sort_by_key(start);
+        }
+        factors.sort_by_key(|f| f.members.first().map(start));
+        let read: usize = factors.iter().map(|f| f.variables.len()).sum();
+        if factors.len() < 2 || read < variables.len() {
+            return None;
+        }
+        let bindings = |of: &[VarId]| of.iter().map(size).product::<f64>();
+        let each = |f: &Part| 2.0 + f.members.iter().map(|m| work(&self.scope, m)).sum::<f64>();
+        let rewrite = Rewrite {
+            cost_before: bindings(variables) * factors.iter().map(each).sum::<f64>(),
+            cost_after: (factors.iter())
+                .map(|f| bindings(&f.variables) * each(f))
+                .sum(),
+            ..Rewrite::default()
+        };
+        (self.always || rewrite.cost_after < rewrite.cost_before).then_some((factors, rewrite))
     }
 
     /// The parts, how many bindings the quantifier has as it is written, and what the rewrite costs.
