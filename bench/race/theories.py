@@ -118,6 +118,30 @@ class Generator:
         self.random = random.Random(seed)
         self.seed = seed
 
+    def join(self):
+        """A rule as knowledge graphs have them: an `exists` over a conjunction of literals that tie all variables together."""
+        rng = self.random
+        kinds = "xy" if rng.random() < 0.3 else "x"
+        self.count, self.sorts = {}, {s: rng.choice([10, 30, 60, 100, 150]) for s in kinds}
+        variables = [self.fresh(rng.choice(kinds)) for _ in range(rng.randint(3, 5))]
+        pairs = [(rng.choice(variables[:i]), v) for i, v in enumerate(variables) if i]
+        if rng.random() < 0.3:
+            pairs.append(tuple(rng.sample(variables, 2)))
+        self.predicates, members = {}, []
+        for pair in pairs + [(v,) for v in variables if rng.random() < 0.2]:
+            pair = tuple(rng.sample(pair, len(pair)))
+            same = [p for p, (of, _) in self.predicates.items() if of == "".join(v[0] for v in pair)]
+            predicate = rng.choice(same) if same and rng.random() < 0.4 else f"p{len(self.predicates)}"
+            self.predicates[predicate] = "".join(v[0] for v in pair), False
+            literal = lit(predicate, *pair)
+            members.append(("not", literal) if rng.random() < 0.15 else literal)
+        outer = rng.sample(variables, rng.choice([1, 2, 2]))
+        inner = tuple(v for v in variables if v not in outer)
+        body = ("exists", inner, None, ("and", *members))
+        axiom = ("forall", tuple(outer), None, body)
+        used = {v[0] for v in variables}
+        return Theory(f"join {self.seed}", {s: n for s, n in self.sorts.items() if s in used}, self.predicates, [axiom])
+
     def theory(self):
         rng = self.random
         sizes = [3, 10, 30, 60, 100, 150, 300, 600, 1000, 3000]
