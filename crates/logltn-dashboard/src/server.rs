@@ -25,13 +25,13 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 
+use crate::access::Gate;
 use crate::documents;
 use crate::events::{Watched, locked};
 use crate::follow::Followed;
-use crate::gate::Gate;
 use crate::networks;
-use crate::place::Place;
 use crate::questions::{Run, messages};
+use crate::runs_folder::RunsFolder;
 use crate::stream::Stream;
 
 /// How many connections may be open at once; others wait.
@@ -50,7 +50,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 
 /// What is served.
 pub struct Served {
-    place: Place,
+    place: RunsFolder,
     gate: Gate,
     watched: Arc<Watched>,
     followed: Mutex<Followed>,
@@ -63,7 +63,7 @@ pub struct Served {
 
 impl Served {
     /// Answers requests that pass the gate, about the runs in a folder.
-    pub fn new(place: Place, gate: Gate, watched: Arc<Watched>) -> Served {
+    pub fn new(place: RunsFolder, gate: Gate, watched: Arc<Watched>) -> Served {
         Served {
             place,
             gate,

@@ -7,9 +7,9 @@ use logltn_learn::{Session, largest};
 use logltn_standin::{Family, Story};
 
 use crate::file::File;
-use crate::learnt::Learnt;
-use crate::shown::{Shown, Table, degree};
+use crate::presentation::{Shown, Table, degree};
 use crate::sources::Sources;
+use crate::trained_example::Learnt;
 use crate::{Example, Made};
 
 pub(crate) const EXAMPLE: Example = Example {

@@ -56,7 +56,7 @@ use std::time::Instant;
 
 use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_standin as standin;
-use logltn_standin::{mnist, places};
+use logltn_standin::{data_folders, mnist};
 use logltn_train::project::Project;
 
 use experiment::Experiment;
@@ -311,7 +311,7 @@ pub fn reproduce(
     let folder = options.folder(task);
     let [runs, work] = ["runs", "work"].map(|name| folder.join(name));
     for folder in [&runs, &work] {
-        places::make_folder(folder)?;
+        data_folders::make_folder(folder)?;
     }
 
     let settings = experiment.settings();

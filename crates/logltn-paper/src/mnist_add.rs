@@ -16,7 +16,7 @@ use super::jobs::{Found, Progress};
 use super::mnist::{self, DIGITS, Digits};
 use super::record::{Job, RunRecord};
 use super::training::{train, trainer};
-use super::{DataKind, Experiment, Metric, Options, common_settings, load, places};
+use super::{DataKind, Experiment, Metric, Options, common_settings, data_folders, load};
 
 const SAMPLES: [usize; 2] = [1_500, 15_000];
 const EPOCHS: u64 = 20;
@@ -177,7 +177,7 @@ impl Experiment for MnistAdd {
             }
             let theory = include_str!("../theories/mnist_add.ltn");
             let manifest_name = format!("mnist_add-{samples}.toml");
-            places::write_files(
+            data_folders::write_files(
                 folder,
                 &[
                     ("mnist_add.ltn", theory.as_bytes()),

@@ -19,7 +19,9 @@ use super::jobs::{Finding, Found, Progress};
 use super::mnist::{self, Digits};
 use super::record::{Job, RunRecord};
 use super::training::train;
-use super::{Configuration, DataKind, Experiment, Metric, Options, PROBABILITY, load, places};
+use super::{
+    Configuration, DataKind, Experiment, Metric, Options, PROBABILITY, data_folders, load,
+};
 
 const CONCEPTS: Metric = Metric::greater(
     "concept_accuracy",
@@ -288,7 +290,7 @@ impl Shortcuts {
     /// Images, rows, the labels of everything, and a manifest for each way to label.
     fn write(&self, task: &Shortcut, [train, test]: [&Digits; 2]) -> Result<(), Diagnostics> {
         let folder = self.work.join(task.name);
-        places::make_folder(&folder)?;
+        data_folders::make_folder(&folder)?;
         let [images, _] = task.variables();
         let (mut pixels, mut truth) = (Vec::new(), String::from("digit\n"));
         let mut count = 0;
@@ -349,7 +351,7 @@ impl Shortcuts {
                 .iter()
                 .map(|(name, text)| (name.as_str(), text.as_bytes())),
         );
-        places::write_files(&folder, &written)?;
+        data_folders::write_files(&folder, &written)?;
         self.write_labels(task, &folder)
     }
 
@@ -409,7 +411,7 @@ learning_rate = {{ linear = [0.002, 0] }}
         let spread = self.manifest("labelled.ltn", Some("spread.csv"));
         let spread = spread.replace(&steps, &phases);
         let note = format!("{}: {} maps\n", task.name, found.maps);
-        places::write_files(
+        data_folders::write_files(
             folder,
             &[
                 ("asked.csv", rows.as_bytes()),

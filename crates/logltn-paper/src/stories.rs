@@ -15,7 +15,7 @@ use super::jobs::{Found, Progress};
 use super::published::{Other, cited};
 use super::record::{Job, RunRecord};
 use super::training::{train, trainer};
-use super::{Configuration, DataKind, Experiment, Metric, Options, load, places};
+use super::{Configuration, DataKind, Experiment, Metric, Options, data_folders, load};
 
 /// Stories of this many steps are asked.
 const STEPS: [usize; 9] = [2, 3, 4, 5, 6, 7, 8, 9, 10];
@@ -113,7 +113,7 @@ impl Stories {
         });
         let place = match itself {
             Some(given) => Some(given.to_path_buf()),
-            None => places::find(options.data.as_deref(), "clutrr", &files)?,
+            None => data_folders::find(options.data.as_deref(), "clutrr", &files)?,
         };
         if let (Some(data), None) = (&options.data, &place) {
             let what = format!("{}: there is no CLUTRR", data.display());
@@ -296,13 +296,13 @@ impl Experiment for Stories {
             let words: Vec<&str> = told.words.iter().map(String::as_str).collect();
             let files = Project::new(&words, &told.learnt, &told.asked).files();
             let place = folder.join(set.folder);
-            places::make_folder(&place)?;
+            data_folders::make_folder(&place)?;
             let files = files.iter().map(|file| (file.name, &file.bytes[..]));
             let mut files: Vec<(&str, &[u8])> = files.collect();
             let manifest = manifest(self.steps);
             files.push(("stories.ltn", THEORY.as_bytes()));
             files.push(("stories.toml", manifest.as_bytes()));
-            places::write_files(&place, &files)?;
+            data_folders::write_files(&place, &files)?;
             self.told.push(Some(told));
         }
         Ok(())

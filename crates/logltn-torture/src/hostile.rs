@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
-use crate::attempt::Attempt;
+use crate::kind::Attempt;
 use crate::mutate;
 use crate::program::{Harm, run};
 use crate::rng::Rng;

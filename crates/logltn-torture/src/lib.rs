@@ -11,7 +11,6 @@
 //! `docs/reliability.md` lists what they check, and how many were run.
 #![cfg(target_os = "linux")]
 
-mod attempt;
 mod damage;
 mod faults;
 mod hdf5;
@@ -24,8 +23,7 @@ mod results;
 mod subject;
 pub mod tally;
 
-pub use attempt::Attempt;
-pub use kind::{KINDS, Kind};
+pub use kind::{Attempt, KINDS, Kind};
 pub use program::PROGRAM;
 
 // The random numbers of the engine's own tests.

@@ -7,8 +7,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use crate::attempt::Attempt;
-use crate::kind::{KINDS, Kind};
+use crate::kind::{Attempt, KINDS, Kind};
 use crate::program::set_program;
 use crate::rng::Rng;
 

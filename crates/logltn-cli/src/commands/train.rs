@@ -10,7 +10,7 @@ use logltn::{Code, Diagnostic, Diagnostics, Semantics, memory};
 use logltn_dashboard::networks;
 use logltn_learn::{Apart, Begun};
 use logltn_report::{
-    ScatterPanel, Shades, from_run_directory, pca_2d, write_scatter, write_shades,
+    HeatMap, ScatterPanel, from_run_directory, pca_2d, write_heat_map, write_scatter,
 };
 use logltn_train::project::Project;
 use logltn_train::run_directory::{RunDirectory, RunInfo, StepRecord};
@@ -382,11 +382,11 @@ fn draw_concepts(trainer: &mut Trainer, folder: &Path) -> Result<Vec<PathBuf>, D
             Diagnostic::error(Code::CannotWrite, format!("{}: {error}", folder.display()))
         })?;
         let rows = found.counts.iter().zip(&found.learnt.map);
-        let mut table = Shades {
+        let mut table = HeatMap {
             title: "true class against predicted class".to_string(),
             rows: found.class_names.clone(),
             columns: found.class_names.clone(),
-            ..Shades::default()
+            ..HeatMap::default()
         };
         for (said, mostly) in rows {
             let all = said.iter().sum::<u64>().max(1) as f64;
@@ -397,7 +397,7 @@ fn draw_concepts(trainer: &mut Trainer, folder: &Path) -> Result<Vec<PathBuf>, D
         }
         let path = folder.join(format!("{}-concepts.svg", found.predicate));
         let title = format!("{}: concepts", found.predicate);
-        write_shades(&[table], &title, &found.sentence(), &path)?;
+        write_heat_map(&[table], &title, &found.sentence(), &path)?;
         drawn.push(path);
     }
     Ok(drawn)

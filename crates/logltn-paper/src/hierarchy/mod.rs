@@ -21,7 +21,7 @@ use super::jobs::{Finding, Found, Progress};
 use super::published::{Other, cited};
 use super::record::{Job, RunRecord};
 use super::training::{train, trainer};
-use super::{Configuration, DataKind, Experiment, Metric, Options, load, places};
+use super::{Configuration, DataKind, Experiment, Metric, Options, data_folders, load};
 use labelled::Labelled;
 pub use labelled::LabelledSet;
 
@@ -76,7 +76,7 @@ pub(super) struct Hierarchy {
 impl Hierarchy {
     pub fn new(options: &Options) -> Result<Hierarchy, Diagnostics> {
         let set = options.set;
-        let place = places::find(options.data.as_deref(), "hmc", set.files())?;
+        let place = data_folders::find(options.data.as_deref(), "hmc", set.files())?;
         let data = match &place {
             Some(place) => set.read(place)?,
             None => Labelled::made_up(),
@@ -145,7 +145,7 @@ impl Hierarchy {
         let files: Vec<(&str, &[u8])> = (files.iter())
             .map(|(name, text)| (name.as_str(), text.as_bytes()))
             .collect();
-        places::write_files(&self.work, &files)
+        data_folders::write_files(&self.work, &files)
     }
 
     /// Under `probability` the labels of a thing are one event: its log is their cross-entropy, given the law if there is one.

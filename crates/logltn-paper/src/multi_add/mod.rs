@@ -21,7 +21,7 @@ use super::published::others;
 use super::record::{Job, RunRecord};
 use super::training::{train, trainer};
 use super::{
-    CONFIGURATIONS, Configuration, DataKind, Experiment, Metric, Options, Task, load, places,
+    CONFIGURATIONS, Configuration, DataKind, Experiment, Metric, Options, Task, data_folders, load,
 };
 pub use theory::addition_theory;
 
@@ -243,7 +243,7 @@ impl Experiment for MultiAdd {
         }
         self.test_labels = test.labels.iter().map(|&l| usize::from(l)).collect();
         let images = mnist::idx([&train, &test], self.images);
-        places::write_files(folder, &[("images.idx", &images)])?;
+        data_folders::write_files(folder, &[("images.idx", &images)])?;
         for &digits in &self.digits {
             let [sums, labels] = theory::rows(&train, digits, self.samples_of(digits));
             let name = |what: &str, end: &str| format!("{what}-{digits}.{end}");
@@ -251,7 +251,7 @@ impl Experiment for MultiAdd {
                 let theory_name = name(table, "ltn");
                 let rows_name = name(table, "csv");
                 let manifest = manifest(&theory_name, table, &rows_name, digits, self.epochs);
-                places::write_files(
+                data_folders::write_files(
                     folder,
                     &[
                         (theory_name.as_str(), theory.as_bytes()),

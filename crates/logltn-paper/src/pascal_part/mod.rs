@@ -21,8 +21,8 @@ use super::jobs::{Found, Progress};
 use super::record::{Job, RunRecord};
 use super::training::{train, trainer};
 use super::{
-    CONFIGURATIONS, Configuration, DataKind, Experiment, Metric, Options, common_settings, load,
-    places,
+    CONFIGURATIONS, Configuration, DataKind, Experiment, Metric, Options, common_settings,
+    data_folders, load,
 };
 use crate::standin::SceneBox;
 use annotations::Annotations;
@@ -219,7 +219,7 @@ impl PascalPart {
         let files: Vec<(&str, &[u8])> = (files.iter())
             .map(|(name, text)| (name.as_str(), text.as_bytes()))
             .collect();
-        places::write_files(folder, &files)
+        data_folders::write_files(folder, &files)
     }
 
     /// Steps on the examples alone.
@@ -234,19 +234,19 @@ impl PascalPart {
 /// The authors' features if they are there, else annotations.
 fn find(data: Option<&Path>) -> Result<Place, Diagnostics> {
     const NAME: &str = "pascal-part";
-    if let Some(folder) = places::find(data, NAME, &hdf5::FILES)? {
+    if let Some(folder) = data_folders::find(data, NAME, &hdf5::FILES)? {
         return Ok(Place::Hdf5(folder));
     }
     for (one, other) in [(0, 1), (1, 0)] {
         let [one, other] = [hdf5::FILES[one], hdf5::FILES[other]];
-        if let Some(folder) = places::find(data, NAME, &[one])? {
+        if let Some(folder) = data_folders::find(data, NAME, &[one])? {
             let message = format!("{}: there is `{one}`, but no `{other}`", folder.display());
             return Err(Diagnostic::error(Code::FileNotFound, message)
                 .help("both are needed; without either, features are simulated")
                 .into());
         }
     }
-    Ok(match places::find(data, NAME, &annotations::FILES)? {
+    Ok(match data_folders::find(data, NAME, &annotations::FILES)? {
         Some(folder) => Place::Annotations(folder),
         None => Place::Nowhere,
     })

@@ -12,8 +12,8 @@ use logltn_learn::{Known, Measures, Metric, Model, Place, Spanned};
 
 use super::Project;
 use super::cells::{Cells, read_column};
+use super::feature_file_rows::{OwnRows, as_column};
 use super::magnitudes;
-use super::own_rows::{OwnRows, as_column};
 use super::tables::{Wanted, quoted, read_rows};
 use crate::manifest::{self, MetricTruth};
 

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 use memmap2::Mmap;
 
-use super::cut::{Watched, watch};
 use super::problems::fatal;
+use super::truncated_file::{Watched, watch};
 
 /// Files of at least this many bytes are memory-mapped.
 pub(super) const MAPPED_FROM: u64 = 1 << 28;
