@@ -18,7 +18,7 @@ pub(super) const MAPPED_FROM: u64 = 1 << 28;
 
 /// Numbers in memory, or mapped from their file and read on access. Dereferences to a slice.
 ///
-/// A mapped file must not change. If it is truncated, reading ends the program (`cut.rs`).
+/// A mapped file must not change. If it is truncated, reading ends the program (`truncated_file.rs`).
 pub struct Stored<T: Plain>(Storage<T>);
 
 #[derive(Clone)]

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::faults::{calls, faults};
-use crate::kind::Attempt;
-use crate::program::{Ended, Harm, run};
+use crate::program::{Attempt, Ended, Harm, run};
 use crate::results::Results;
 use crate::rng::Rng;
 use crate::subject::{Subject, copy, undisturbed};

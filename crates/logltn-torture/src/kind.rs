@@ -1,10 +1,8 @@
 //! The kinds of torture.
 
+use crate::program::Attempt;
 use crate::rng::Rng;
 use crate::{damage, faults, hdf5, hostile, kills};
-
-/// How a try ended: in one of the ways that are right, by name, or with what is wrong.
-pub type Attempt = Result<&'static str, String>;
 
 /// One kind of torture.
 pub struct Kind {

@@ -23,8 +23,8 @@ mod results;
 mod subject;
 pub mod tally;
 
-pub use kind::{Attempt, KINDS, Kind};
-pub use program::PROGRAM;
+pub use kind::{KINDS, Kind};
+pub use program::{Attempt, PROGRAM};
 
 // The random numbers of the engine's own tests.
 #[path = "../../logltn/tests/cases/rng.rs"]
