@@ -17,10 +17,10 @@ use logltn_train::train::{TrainOptions, Trainer};
 use super::configuration::stable;
 use super::jobs::{Finding, Found, Progress};
 use super::mnist::{self, Digits};
-use super::record::{Job, RunRecord};
+use super::record::Job;
 use super::training::train;
 use super::{
-    Configuration, DataKind, Experiment, Metric, Options, PROBABILITY, data_folders, load,
+    Configuration, DataKind, Experiment, Metric, Options, PROBABILITY, data_folders, load, settings,
 };
 
 const CONCEPTS: Metric = Metric::greater(
@@ -265,14 +265,9 @@ fn unknown(message: String, name: &str, known: &[&str]) -> Diagnostic {
 impl Shortcuts {
     pub fn new(options: &Options) -> Result<Shortcuts, Diagnostics> {
         let steps = options.steps.unwrap_or(1_300);
-        let settings = [
-            ("version", env!("CARGO_PKG_VERSION").to_string()),
-            ("data", DataKind::Real.name().to_string()),
-            ("steps", steps.to_string()),
-        ];
         Ok(Shortcuts {
             place: mnist::find(options.data.as_deref())?,
-            settings: settings.map(|(k, v)| (k.to_string(), v)).into(),
+            settings: settings(DataKind::Real, [("steps", steps.to_string())]),
             steps,
             tasks: tasks(options)?,
             configurations: configurations(&options.semantics)?,
@@ -585,9 +580,5 @@ impl Experiment for Shortcuts {
         }
         task.measure(&mean, &mut all)?;
         Ok(Some(all))
-    }
-
-    fn draw(&self, _: &[(Job, RunRecord)], _: &Path) -> Result<Vec<(String, String)>, Diagnostics> {
-        Ok(Vec::new())
     }
 }

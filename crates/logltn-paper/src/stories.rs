@@ -13,9 +13,9 @@ use logltn_standin::{Family, Story};
 
 use super::jobs::{Found, Progress};
 use super::published::{Other, cited};
-use super::record::{Job, RunRecord};
+use super::record::Job;
 use super::training::{train, trainer};
-use super::{Configuration, DataKind, Experiment, Metric, Options, data_folders, load};
+use super::{Configuration, DataKind, Experiment, Metric, Options, data_folders, load, settings};
 
 /// Stories of this many steps are asked.
 const STEPS: [usize; 9] = [2, 3, 4, 5, 6, 7, 8, 9, 10];
@@ -126,15 +126,10 @@ impl Stories {
                 .into());
         }
         let steps = options.steps.unwrap_or(300);
-        let settings = [
-            ("version", env!("CARGO_PKG_VERSION").to_string()),
-            ("data", DataKind::at(&place).name().to_string()),
-            ("steps", steps.to_string()),
-        ];
         Ok(Stories {
+            settings: settings(DataKind::at(&place), [("steps", steps.to_string())]),
             place,
             quick: options.quick,
-            settings: settings.map(|(k, v)| (k.to_string(), v)).into(),
             steps,
             told: Vec::new(),
             work: PathBuf::new(),
@@ -335,9 +330,5 @@ impl Experiment for Stories {
             finding.metrics.insert(metric.name.to_string(), share);
         }
         Ok(Some(finding))
-    }
-
-    fn draw(&self, _: &[(Job, RunRecord)], _: &Path) -> Result<Vec<(String, String)>, Diagnostics> {
-        Ok(Vec::new())
     }
 }

@@ -22,6 +22,7 @@ use super::record::{Job, RunRecord};
 use super::training::{train, trainer};
 use super::{
     CONFIGURATIONS, Configuration, DataKind, Experiment, Metric, Options, Task, data_folders, load,
+    settings,
 };
 pub use theory::addition_theory;
 
@@ -97,9 +98,7 @@ impl MultiAdd {
         }
         let default = if options.quick { QUICK_EPOCHS } else { EPOCHS };
         let epochs = options.epochs.unwrap_or(default);
-        let settings = [
-            ("version", env!("CARGO_PKG_VERSION").to_string()),
-            ("data", DataKind::Real.name().to_string()),
+        let own = [
             ("alpha", "1".to_string()),
             ("epochs", epochs.to_string()),
             ("batch", format!("{BATCH_IMAGES} images")),
@@ -109,7 +108,7 @@ impl MultiAdd {
         ];
         Ok(MultiAdd {
             place: mnist::find(options.data.as_deref())?,
-            settings: settings.map(|(k, v)| (k.to_string(), v)).into(),
+            settings: settings(DataKind::Real, own),
             epochs,
             digits,
             images: IMAGES,

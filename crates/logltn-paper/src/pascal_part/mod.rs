@@ -21,8 +21,8 @@ use super::jobs::{Found, Progress};
 use super::record::{Job, RunRecord};
 use super::training::{train, trainer};
 use super::{
-    CONFIGURATIONS, Configuration, DataKind, Experiment, Metric, Options, common_settings,
-    data_folders, load,
+    CONFIGURATIONS, Configuration, DataKind, Experiment, Metric, Options, data_folders, load,
+    settings,
 };
 use crate::standin::SceneBox;
 use annotations::Annotations;
@@ -115,7 +115,8 @@ impl PascalPart {
             .into());
         }
         let steps = options.steps.unwrap_or(STEPS);
-        let mut settings = common_settings(options, kind(&place));
+        let alpha_end = [("alpha_end", options.alpha_end.to_string())];
+        let mut settings = settings(kind(&place), alpha_end);
         let mut set = |key: &str, value: String| settings.insert(key.into(), value);
         set("steps", steps.to_string());
         let annotations = match place {

@@ -18,6 +18,7 @@ mod run_weights;
 mod start;
 mod sweep;
 mod unchanged;
+mod worker_threads;
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -42,6 +43,7 @@ pub use run_weights::RunWeights;
 pub use start::Beginning;
 use start::check_parts;
 pub use sweep::{Setting, Sweep, WatchSweep};
+pub use worker_threads::each_at_once;
 
 /// The settings that a command line can override.
 #[derive(Clone, Copy, Debug, Default)]
