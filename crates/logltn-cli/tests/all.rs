@@ -1,20 +1,19 @@
-//! All tests of the crate in one program: one link instead of 31.
+//! All tests of the crate in one program: one link.
 
 mod common;
 
 mod advise;
+#[cfg(target_os = "linux")]
 mod beside;
 mod book;
 mod cases;
 mod check;
-mod closed_forms;
 mod codes;
 mod dashboard;
 #[cfg(unix)]
 mod dashboard_browser;
 #[cfg(target_os = "linux")]
 mod dashboard_mounted;
-mod definitions;
 mod ends;
 mod eval;
 mod grammar;
@@ -27,11 +26,8 @@ mod mcp;
 #[cfg(target_os = "linux")]
 mod memory;
 mod new;
-mod new_data;
-mod predict;
 mod probability;
 mod random_manifests;
 mod random_tables;
 mod repository;
-mod runs;
 mod train;

@@ -3,11 +3,14 @@
 //! A driver of our own, as those that exist (`trycmd`, `cram`) compare whole outputs: ours change files between commands, compare
 //! the bytes of two runs and numbers within a tolerance, and run where there is no shell.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::SystemTime;
 
 use serde_json::Value;
 
+use crate::common::served::Served;
 use crate::common::{Folder, Run, copy, root, run_with};
 
 /// Each file of `cases/` is a test.
@@ -38,6 +41,7 @@ cases! {
     closed_forms
     codes
     compare
+    dashboard
     definitions
     ends
     entails
@@ -46,8 +50,10 @@ cases! {
     fmt
     functions
     help
+    hostile
     identify
     limits
+    memory
     metrics
     mine
     mistakes
@@ -121,6 +127,7 @@ fn play(name: &str) {
     let lines = read(&text);
     let mut player = Player {
         name,
+        served: None,
         wrong: Vec::new(),
         new: Vec::new(),
     };
@@ -170,12 +177,15 @@ fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>, SystemTime)> {
 
 struct Player<'a> {
     name: &'a str,
+    /// The dashboard that `$get` and `$post` ask.
+    served: Option<Served>,
     wrong: Vec<String>,
     new: Vec<(std::ops::Range<usize>, String)>,
 }
 
 impl Player<'_> {
     fn part(&mut self, folder: &Folder, mut lines: &[Line]) {
+        self.served = None;
         while let [line, rest @ ..] = lines {
             lines = rest;
             if !line.word.starts_with('$') {
@@ -189,10 +199,12 @@ impl Player<'_> {
             let (others, rest) = rest.split_at(count(rest, &|l| l.word == "&"));
             let commands: Vec<&Line> = std::iter::once(line).chain(others).collect();
             let acts = [
-                "$", "$root", "file", "edit", "rows", "copy", "append", "use", "forget", "remove",
-                "with", "without",
+                "file", "edit", "rows", "copy", "append", "use", "forget", "remove", "pipe", "cut",
+                "excerpt", "serve",
             ];
-            let expected = |l: &Line| !acts.contains(&l.word);
+            let expected = |l: &Line| {
+                !(acts.contains(&l.word) || l.word.starts_with('$') || l.word.starts_with("with"))
+            };
             let (common, mut rest) = rest.split_at(count(rest, &expected));
             let varies = |l: &Line| l.word.starts_with("with");
             if !rest.first().is_some_and(varies) {
@@ -270,6 +282,33 @@ impl Player<'_> {
                 folder.write(&words[0], document.to_string().as_bytes());
             }
             "remove" | "without" => words(line.rest).iter().for_each(|file| folder.remove(file)),
+            "pipe" | "with_pipe" => {
+                let path = folder.path().join(line.rest);
+                let _ = std::fs::remove_file(&path);
+                let made = Command::new("mkfifo").arg(path).status();
+                assert!(made.expect("mkfifo").success());
+            }
+            "excerpt" => {
+                let mut parts = line.rest.splitn(3, ' ');
+                let mut next = || parts.next().expect("excerpt FILE PAGE FIRST LINE");
+                let (file, page, first) = (next(), next(), next());
+                let page = std::fs::read_to_string(root().join(page)).expect("a page");
+                let (_, after) = page.split_once(first).expect("the block");
+                let (block, _) = after.split_once("```").expect("its end");
+                folder.write(file, format!("{first}{block}").as_bytes());
+            }
+            "cut" => {
+                let (file, count) = line.rest.split_once(' ').expect("cut FILE COUNT");
+                let count = count.parse().expect("a number of lines");
+                let text = folder.read(file);
+                let kept: String = text.split_inclusive('\n').take(count).collect();
+                folder.write(file, kept.as_bytes());
+            }
+            "serve" => {
+                let words = words(line.rest);
+                let flags: Vec<&str> = words[1..].iter().map(String::as_str).collect();
+                self.served = Some(Served::start(&folder.path().join(&words[0]), &flags));
+            }
             _ => self.wrong(line, "nobody knows this word", None),
         }
     }
@@ -282,15 +321,15 @@ impl Player<'_> {
             let words = words(command.rest);
             let words: Vec<String> = (words.iter())
                 .map(|word| word.replace("[DIR]", here).replace("[ROOT]", root))
+                .map(|word| match &self.served {
+                    Some(served) => word.replace("[PORT]", &served.port.to_string()),
+                    None => word,
+                })
                 .collect();
             let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
-            assert_eq!(
-                words.remove(0),
-                "logltn",
-                "{}:{}",
-                self.name,
-                command.number
-            );
+            let asks = ["$get", "$post"].contains(&commands[0].word);
+            let place = format!("{}:{}", self.name, command.number);
+            assert!(asks || words.remove(0) == "logltn", "{place}");
             let mut named = |sign: &str| {
                 let at = words.iter().position(|word| *word == sign)?;
                 words.remove(at);
@@ -313,7 +352,10 @@ impl Player<'_> {
                 .iter()
                 .map(|l| files(&folder.path().join(l.rest)))
                 .collect();
-            let mut run = run_with(place, &words, input.as_deref());
+            let mut run = match &self.served {
+                Some(served) if asks => asked(served, &words),
+                _ => run_with(place, &words, input.as_deref()),
+            };
             for (line, before) in kept.iter().zip(before) {
                 if files(&folder.path().join(line.rest)) != before {
                     self.wrong(line, "something was written there", Some(&run));
@@ -366,7 +408,12 @@ impl Player<'_> {
             ("says", None) if rest.is_empty() => is(run.stdout.is_empty(), "it says something"),
             ("says", None) => each(rest, &|text| run.stdout.contains(text)),
             ("complains", None) => each(rest, &complained),
-            ("never", _) => each(rest, &|text| {
+            ("never", Some(block)) => {
+                let (said, lines): (Vec<_>, Vec<_>) =
+                    (run.stdout.lines().collect(), block.lines().collect());
+                is(!fits(&said, &lines), "it has these lines")
+            }
+            ("never", None) => each(rest, &|text| {
                 !run.stdout.contains(text) && !complained(text)
             }),
             ("quiet", _) => is(run.stderr.is_empty(), "it is not quiet"),
@@ -376,11 +423,21 @@ impl Player<'_> {
                 is(count == found.to_string(), &format!("{found} times"))
             }
             ("json", _) => json(folder, &run.stdout, rest),
+            ("memory", _) => {
+                let (relation, bound) = rest.split_once(' ').expect("memory < BYTES");
+                let (times, path) = bound.split_once(' ').unwrap_or((bound, "1"));
+                let times: f64 = times.parse().expect("a number");
+                let bound = times * number(&value(folder, &run.stdout, path)?);
+                let bytes = run.memory.map_or(bound, |bytes| bytes as f64);
+                let right = bytes == bound || (bytes < bound) == (relation == "<");
+                is(right, &format!("it took {bytes}"))
+            }
             ("same" | "differ", _) => {
                 let contents: Vec<_> = words(rest).iter().map(|f| content(folder, f)).collect();
                 let same = contents.windows(2).all(|pair| pair[0] == pair[1]);
                 is(same == (line.word == "same"), "it is the other way round")
             }
+            ("piped", _) => is(folder.is_pipe(rest), "it is no pipe"),
             ("there", _) => is(words(rest).iter().all(|f| folder.has(f)), "it is not there"),
             ("gone", _) => is(!words(rest).iter().any(|f| folder.has(f)), "it is there"),
             ("has", Some(block)) => self.whole(line, &folder.read(rest), block),
@@ -452,33 +509,68 @@ fn line_fits(said: &str, expected: &str) -> bool {
     true
 }
 
-/// What of a file is compared: of the records of a run everything but the times.
-fn content(folder: &Folder, file: &str) -> Vec<u8> {
-    if !file.ends_with("metrics.jsonl") {
-        return folder.bytes(file);
-    }
-    let record = |line: &str| {
-        let mut record: Value = serde_json::from_str(line).expect("JSON");
-        for key in ["step_time", "check"] {
-            record.as_object_mut().expect("an object").remove(key);
-        }
-        record.to_string()
+/// What a dashboard answers, as a program would say it.
+fn asked(served: &Served, words: &[&str]) -> Run {
+    let answer = match words {
+        [path, body] => served.post(path, body),
+        _ => served.get(words[0]),
     };
-    folder
-        .read(file)
-        .lines()
-        .map(record)
-        .collect::<String>()
-        .into_bytes()
+    let good = answer.status == 200;
+    Run {
+        arguments: words.join(" "),
+        status: if good { 0 } else { answer.status.into() },
+        stderr: if good {
+            String::new()
+        } else {
+            format!("{}\n{}", answer.head, answer.body)
+        },
+        stdout: answer.body,
+        memory: None,
+    }
+}
+
+/// The tensors of a file, which are in single precision.
+fn tensors(bytes: &[u8]) -> BTreeMap<String, Vec<f32>> {
+    let length = u64::from_le_bytes(bytes[..8].try_into().expect("8 bytes")) as usize;
+    let (header, numbers) = bytes[8..].split_at(length);
+    let header: BTreeMap<String, Value> = serde_json::from_slice(header).expect("JSON");
+    let tensor = |(name, tensor): (String, Value)| {
+        let at = |i: usize| tensor["data_offsets"][i].as_u64().map(|at| at as usize);
+        let numbers = numbers[at(0)?..at(1)?].chunks(4);
+        let number = |four: &[u8]| f32::from_le_bytes(four.try_into().expect("4 bytes"));
+        Some((name, numbers.map(number).collect()))
+    };
+    header.into_iter().filter_map(tensor).collect()
+}
+
+/// What of a file is compared: of the records of a run everything but the times, of `FILE:NAME` the tensors whose names begin so.
+fn content(folder: &Folder, file: &str) -> Vec<u8> {
+    if let Some((file, name)) = file.split_once(':') {
+        let mut found = tensors(&folder.bytes(file));
+        found.retain(|tensor, _| tensor.starts_with(name));
+        assert!(!found.is_empty(), "no {name} in {file}");
+        return format!("{found:?}").into_bytes();
+    }
+    match file.strip_suffix("metrics.jsonl") {
+        Some(run) => format!("{:?}", folder.records(run)).into_bytes(),
+        None => folder.bytes(file),
+    }
 }
 
 /// Whether `/path/to/value = 3`, or `FILE: /path = 3`, is so; the value may be at a path as well, and `*` goes to each of many.
 fn json(folder: &Folder, stdout: &str, claim: &str) -> Result<(), String> {
     let value = |text: &str| {
-        let Some((word @ ("mean" | "deviation"), path)) = text.split_once(' ') else {
+        let words = text.split_once(' ');
+        let Some((word @ ("mean" | "deviation" | "most" | "exp" | "abs"), path)) = words else {
             return value(folder, stdout, text);
         };
         let many = numbers(&value(folder, stdout, path)?);
+        match word {
+            "exp" => return Ok(many.iter().map(|x| x.exp()).collect()),
+            "abs" => return Ok(many.iter().map(|x| x.abs()).collect()),
+            "most" => return Ok(many.into_iter().fold(f64::NEG_INFINITY, f64::max).into()),
+            _ => {}
+        }
         let count = many.len() as f64;
         let mean = many.iter().sum::<f64>() / count;
         let squares = many.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
@@ -486,7 +578,16 @@ fn json(folder: &Folder, stdout: &str, claim: &str) -> Result<(), String> {
         Ok((if word == "mean" { mean } else { deviation }).into())
     };
     let relations = [
-        " = ", " != ", " ~ ", " < ", " <= ", " > ", " >= ", " has ", " length ",
+        " = ",
+        " != ",
+        " ~ ",
+        " < ",
+        " <= ",
+        " > ",
+        " >= ",
+        " has ",
+        " length ",
+        " distinct ",
     ];
     let at = relations
         .iter()
@@ -513,6 +614,10 @@ fn json(folder: &Folder, stdout: &str, claim: &str) -> Result<(), String> {
             Value::Array(values) => values.contains(&value(right)?),
             _ => false,
         },
+        " distinct " => {
+            let each = found.as_array().into_iter().flatten().map(Value::to_string);
+            each.collect::<BTreeSet<_>>().len() >= right.parse().expect("a number")
+        }
         _ => found.as_array().map(Vec::len) == right.parse().ok(),
     };
     holds.then_some(()).ok_or(format!("it is {found}"))
@@ -521,10 +626,17 @@ fn json(folder: &Folder, stdout: &str, claim: &str) -> Result<(), String> {
 /// What stands at a path, or is written there.
 fn value(folder: &Folder, stdout: &str, text: &str) -> Result<Value, String> {
     let (document, path) = match text.split_once(": /") {
+        Some((file, _)) if file.ends_with(".safetensors") => {
+            let tensors = serde_json::json!(tensors(&folder.bytes(file)));
+            (tensors.to_string(), &text[file.len() + 2..])
+        }
         Some((file, _)) => (folder.read(file), &text[file.len() + 2..]),
         None if text.starts_with('/') => (stdout.to_string(), text),
         None => return serde_json::from_str(text).map_err(|e| format!("{text}: {e}")),
     };
+    if text.contains(".txt: /") {
+        return Ok(follow(&printed(&document), path));
+    }
     // The data of a page.
     let data = document
         .split_once("id=\"data\">")
@@ -539,6 +651,19 @@ fn value(folder: &Folder, stdout: &str, text: &str) -> Result<Value, String> {
     Ok(follow(&document, if path == "/" { "" } else { path }))
 }
 
+/// The lines of a printed table by their first words; of equal ones the first.
+fn printed(text: &str) -> Value {
+    let mut lines = serde_json::Map::new();
+    for line in text.lines() {
+        let word = |word: &str| serde_json::from_str(word).unwrap_or_else(|_| word.into());
+        let words: Vec<Value> = line.split_whitespace().map(word).collect();
+        if let Some(first) = line.split_whitespace().next() {
+            lines.entry(first).or_insert(words.into());
+        }
+    }
+    lines.into()
+}
+
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }
@@ -550,15 +675,34 @@ fn numbers(value: &Value) -> Vec<f64> {
     }
 }
 
+/// What stands at `/a/0`, at `/*` of each, or at `/[name]` of the first that has this in one of its fields, or of theirs.
 fn follow(document: &Value, path: &str) -> Value {
-    match path.split_once("/*") {
-        None => document.pointer(path).cloned().unwrap_or(Value::Null),
-        Some((to, rest)) => match document.pointer(to) {
-            Some(Value::Array(each)) => each.iter().map(|value| follow(value, rest)).collect(),
-            Some(Value::Object(each)) => each.values().map(|value| follow(value, rest)).collect(),
-            _ => Value::Null,
-        },
+    fn fields(one: &Value) -> impl Iterator<Item = &Value> {
+        one.as_object().into_iter().flat_map(|o| o.values())
     }
+    let Some(path) = path.strip_prefix('/') else {
+        return document.clone();
+    };
+    let (step, rest) = path.split_at(path.find('/').unwrap_or(path.len()));
+    let name = step.strip_prefix('[').and_then(|s| s.strip_suffix(']'));
+    let has_name = |one: &&Value| {
+        let mut all = fields(one).chain(fields(one).flat_map(fields));
+        all.any(|field| match field {
+            Value::String(text) => Some(text.as_str()) == name,
+            other => Some(other.to_string().as_str()) == name,
+        })
+    };
+    let next = match document {
+        Value::Array(each) if step == "*" => return each.iter().map(|v| follow(v, rest)).collect(),
+        Value::Object(each) if step == "*" => {
+            return each.values().map(|v| follow(v, rest)).collect();
+        }
+        Value::Array(each) if name.is_some() => each.iter().find(has_name),
+        Value::Array(each) => step.parse().ok().and_then(|at: usize| each.get(at)),
+        Value::Object(fields) => fields.get(&step.replace("~1", "/")),
+        _ => None,
+    };
+    next.map_or(Value::Null, |next| follow(next, rest))
 }
 
 /// A row in which `{i*7%11+1}` is a number that is computed from left to right.
@@ -588,14 +732,9 @@ fn computed(row: &str, i: u64) -> String {
     out
 }
 
-/// A text of a line, in which `\n` stands for the end of a line.
-fn unescaped(text: &str) -> String {
-    text.replace("\\n", "\n").replace("\\t", "\t")
-}
-
-/// The same, in which `\\x` and two digits are a byte.
+/// A text of a line, in which `\n` stands for the end of a line and `\x` with two digits for a byte.
 fn bytes(text: &str) -> Vec<u8> {
-    let text = unescaped(text);
+    let text = text.replace("\\n", "\n").replace("\\t", "\t");
     let mut parts = text.split("\\x");
     let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
     for part in parts {
@@ -603,6 +742,11 @@ fn bytes(text: &str) -> Vec<u8> {
         bytes.extend(part[2..].bytes());
     }
     bytes
+}
+
+/// The same as text.
+fn unescaped(text: &str) -> String {
+    String::from_utf8(bytes(text)).expect("UTF-8")
 }
 
 /// The words of a command; what is between quotes is one.

@@ -1,11 +1,11 @@
-//! `logltn eval`: every semantics, gradients against differences, numbers without a header. The rest is in `cases/eval.case`.
+//! `logltn eval`: every semantics, gradients against differences. The rest is in `cases/eval.case`.
 
 use crate::common::{Run, project};
 use serde_json::Value;
 
 fn json(run: &Run) -> Value {
     run.quiet();
-    serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}:\n{}", run.stdout))
+    run.json()
 }
 
 #[test]
@@ -52,27 +52,4 @@ fn gradients_are_differences_of_losses() {
             "{i}: {found} is not {expected}"
         );
     }
-}
-
-/// Numbers in other formats than CSV have no header: the columns go by the individuals.
-#[test]
-fn numbers_without_a_header() {
-    let folder = project("sound");
-    let mut npy = b"\x93NUMPY\x01\x00\x46\x00".to_vec();
-    let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }";
-    npy.extend(format!("{header:<69}\n").bytes());
-    for logit in [2.0, -1.0, 0.0, 0.0, -0.5, 1.0_f64] {
-        npy.extend(logit.to_le_bytes());
-    }
-    let csv = json(&folder.run(&["eval", "--json", "m.toml"]));
-    let manifest = folder.read("m.toml");
-    folder.write(
-        "m.toml",
-        manifest.replace("type.csv", "type.npy").as_bytes(),
-    );
-    folder.write("type.npy", &npy);
-    let run = folder.run(&["eval", "--json", "m.toml", "--gradients", "g"]);
-    assert_eq!(json(&run), csv);
-    let gradient = folder.read("g/type.csv");
-    assert!(gradient.starts_with("cat,dog\n"), "{gradient}");
 }

@@ -1,10 +1,9 @@
-//! Files that are not what they seem: pipes, devices, links, odd names, flipped bits, somebody else's folder.
+//! Files that are not what they seem: cut while they are read, odd names, flipped bits; others are in `cases/hostile.case`.
 
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use crate::common::{Folder, signal};
 
@@ -28,62 +27,6 @@ fn project() -> Folder {
         ("points.csv", b"a,b\n0,1\n2,0\n1,2\n"),
         ("m.toml", MANIFEST.as_bytes()),
     ])
-}
-
-#[test]
-fn pipes_and_devices_are_refused_at_once() {
-    for name in ["t.ltn", "points.csv", "m.toml"] {
-        let folder = project();
-        let path = folder.path().join(name);
-        fs::remove_file(&path).expect("it is there");
-        let made = Command::new("mkfifo").arg(&path).status().expect("mkfifo");
-        assert!(made.success());
-        let begun = Instant::now();
-        let run = folder.refuses(&["check", "m.toml"]);
-        run.complains("a pipe or device");
-        assert!(begun.elapsed() < Duration::from_secs(600));
-    }
-    let folder = project();
-    folder.write(
-        "m.toml",
-        MANIFEST.replace("points.csv", "/dev/zero").as_bytes(),
-    );
-    folder.refuses(&["check", "m.toml"]);
-}
-
-/// Those of a run, too: whoever reads or writes it would wait forever.
-#[test]
-fn pipes_in_a_run_are_refused_at_once() {
-    let folder = project();
-    for run in ["run", "other"] {
-        folder.ok(&["train", "m.toml", "--out", run]);
-    }
-    let cases: [(&str, &[&str]); 6] = [
-        ("manifest.toml", &["compare", "run", "other", "--json"]),
-        ("metrics.jsonl", &["compare", "run", "other", "--json"]),
-        ("theory.ltn", &["compare", "run", "other", "--json"]),
-        ("weights.safetensors", &["eval", "m.toml", "--run", "run"]),
-        ("run.lock", &["train", "m.toml", "--out", "run", "--resume"]),
-        (
-            "metrics.csv",
-            &["train", "m.toml", "--out", "run", "--resume"],
-        ),
-    ];
-    for (name, arguments) in cases {
-        let path = folder.path().join("run").join(name);
-        let whole = fs::read(&path).expect("it is there");
-        fs::remove_file(&path).expect("it is there");
-        let made = Command::new("mkfifo").arg(&path).status().expect("mkfifo");
-        assert!(made.success());
-        let begun = Instant::now();
-        let run = folder.run(arguments);
-        let words = format!("{name}, {arguments:?}: {}", run.stderr);
-        run.ended(2);
-        assert!(run.stderr.contains("a pipe or device"), "{words}");
-        assert!(begun.elapsed() < Duration::from_secs(600), "{words}");
-        fs::remove_file(&path).expect("it is there");
-        fs::write(&path, whole).expect("written");
-    }
 }
 
 /// One that is so large that it is read where it is: the system has a signal for that, which says nothing.
@@ -128,15 +71,6 @@ fn a_file_that_is_cut_while_it_is_learnt_from_is_named() {
 }
 
 #[test]
-fn ones_own_files_are_not_a_run() {
-    let folder = project();
-    let run = folder.refuses(&["train", "m.toml", "--out", "."]);
-    run.complains("holds no run");
-    let text = folder.read("m.toml");
-    assert_eq!(text, MANIFEST);
-}
-
-#[test]
 fn a_path_that_is_not_utf_8_is_a_path() {
     let folder = project();
     let odd = OsString::from_vec(b"r\xffun".to_vec());
@@ -172,62 +106,6 @@ fn a_damaged_run_is_not_evaluated_or_resumed() {
     }
     fs::write(&weights, &whole).expect("written");
     folder.ok(&["eval", "m.toml", "--run", "run"]);
-    // The records of its start are lost.
-    for name in ["run.json", "manifest.toml", "theory.ltn"] {
-        let path = folder.path().join("run").join(name);
-        let text = fs::read(&path).expect("it is there");
-        for garbage in [None, Some("{{{")] {
-            match garbage {
-                Some(garbage) => fs::write(&path, garbage).expect("written"),
-                None => fs::remove_file(&path).expect("it is there"),
-            }
-            let run = folder.run(&["train", "m.toml", "--out", "run", "--resume"]);
-            assert_ne!(run.status, 0, "{name} {garbage:?}: {}", run.stdout);
-        }
-        fs::write(&path, text).expect("written");
-    }
-    folder.ok(&["train", "m.toml", "--out", "run", "--resume"]);
-}
-
-#[test]
-fn a_project_that_was_moved_is_resumed() {
-    let (folder, elsewhere) = (project(), Folder::new(&[]));
-    let run = elsewhere.path().join("run").display().to_string();
-    folder.ok(&["train", "m.toml", "--out", &run]);
-    let moved = Folder::new(&[]);
-    for name in ["t.ltn", "points.csv", "m.toml"] {
-        fs::rename(folder.path().join(name), moved.path().join(name)).expect("moved");
-    }
-    moved.ok(&["train", "m.toml", "--out", &run, "--resume"]);
-    moved.write("points.csv", b"a,b\n0,1\n2,0\n1,3\n");
-    moved.refuses(&["train", "m.toml", "--out", &run, "--resume"]);
-}
-
-#[test]
-fn names_are_shown_and_not_obeyed() {
-    let folder = project();
-    let names = "\u{1b}]0;owned\u{7}ann\nb\u{9b}2Job\nc\u{202e}lara\n";
-    folder.write("names.txt", names.as_bytes());
-    folder.write("good.csv", b"logit\n1\n2\n3\n");
-    folder.write(
-        "t.ltn",
-        b"sort Point\npredicate good(Point)\naxiom one for x: Point: good(x)\n",
-    );
-    folder.write(
-        "m.toml",
-        b"theory = 't.ltn'\n[sorts.Point]\nindividuals = 'names.txt'\n[predicates.good]\nlogits = 'good.csv'\noutput = 'sigmoid'\n",
-    );
-    for arguments in [
-        &["eval", "m.toml"][..],
-        &["check", "m.toml"],
-        &["eval", "m.toml", "--json"],
-        &["predict", "m.toml", "good", "--json"],
-    ] {
-        let run = folder.run(arguments);
-        let said = run.stdout + &run.stderr;
-        let raw = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
-        assert!(!said.contains(raw), "{arguments:?}: {said:?}");
-    }
 }
 
 /// A run's manifest names the one that it was given in a comment, which ends with the line.

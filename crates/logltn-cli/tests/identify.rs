@@ -1,4 +1,4 @@
-//! Ensembles, and entropy; `logltn identify` itself is in `cases/identify.case`.
+//! Ensembles; `logltn identify` itself is in `cases/identify.case`.
 
 use crate::common::Folder;
 
@@ -94,18 +94,4 @@ fn an_ensemble_disagrees_where_the_axioms_leave_room() {
         "0.5",
         "--resume",
     ]);
-}
-
-#[test]
-fn entropy_keeps_classes_in_use() {
-    let folder = half();
-    folder.write("t.ltn", b"sort Image\nsort Digit = 0..4\npredicate digit(Image, Digit)\naxiom any: forall x: Image. exists d: Digit where d < 4. digit(x, d)\n");
-    folder.change("m.toml", "sums = { rows = \"sums.csv\" }", "");
-    folder.change("m.toml", "steps = 300", "steps = 300\nentropy = 1.0");
-    folder.ok(&["train", "m.toml", "--out", "run"]);
-    let said = folder.json(&["predict", "m.toml", "digit", "--run", "run"]);
-    let classes: std::collections::BTreeSet<String> = (0..5)
-        .map(|i| said["rows"][i]["prediction"].to_string())
-        .collect();
-    assert!(classes.len() >= 4, "{said}");
 }

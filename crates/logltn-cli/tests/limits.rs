@@ -1,7 +1,5 @@
 //! What takes long is foretold, and ends when it is told to; what is refused at once is in `cases/limits.case`.
 
-#[cfg(unix)]
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::common::Folder;
@@ -136,19 +134,6 @@ fn ctrl_c_inside_a_step() {
     assert!(folder.has("run/checkpoint.safetensors"));
 }
 
-/// `metrics.csv` without the times.
-#[cfg(unix)]
-fn table_of_metrics(folder: &Folder, run: &str) -> Vec<String> {
-    let path = folder.path().join(run).join("metrics.csv");
-    let text = std::fs::read_to_string(path).expect("metrics");
-    let without_time = |line: &str| {
-        let mut cells: Vec<&str> = line.split(',').collect();
-        cells.remove(4);
-        cells.join(",")
-    };
-    text.lines().map(without_time).collect()
-}
-
 #[cfg(unix)]
 #[test]
 fn ctrl_c_inside_a_metric() {
@@ -182,8 +167,8 @@ fn ctrl_c_inside_a_metric() {
     let output = child.wait_with_output().expect("it ends");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
-    // As many records as steps, below the header, wherever it was met.
-    let records = table_of_metrics(&folder, "cut").len() - 1;
+    // As many records as steps, wherever it was met.
+    let records = folder.records("cut").len();
     assert!(
         stderr.contains(&format!("stopped after step {records} of 2")),
         "{records}: {stderr}"
@@ -199,9 +184,9 @@ fn ctrl_c_inside_a_metric() {
             .map(|run| std::fs::read(folder.path().join(run).join(name)).expect("what was learnt"));
         assert!(cut == whole, "{name}");
     }
-    let [cut, whole] = ["cut", "whole"].map(|run| table_of_metrics(&folder, run));
+    let [cut, whole] = ["cut", "whole"].map(|run| folder.records(run));
     assert_eq!(cut, whole);
-    assert_eq!(cut.len(), 3);
+    assert_eq!(cut.len(), 2);
 }
 
 /// Starts a command and waits until it has said something on standard error, then ends it.
@@ -290,36 +275,4 @@ fn minutes_are_foretold() {
     ]);
     let words = "warning: this guard has up to 3000 lists, which takes about ";
     first_words(&folder, &["check", "m.toml"], words);
-}
-
-/// What is no file is not replaced by one.
-#[cfg(unix)]
-#[test]
-fn pipes_stay_pipes() {
-    use std::os::unix::fs::FileTypeExt;
-    let folder = Folder::new(&[
-        (
-            "t.ltn",
-            b"sort S = 0..2\ntable e(x: S, y: S)\npredicate r(S, S)\npredicate p(S)\n\
-              axiom a: forall (x, y) in e. r(x, y)\naxiom b: forall x: S. p(x)\n",
-        ),
-        ("e.csv", b"x,y\n0,1\n1,2\n"),
-        ("p.csv", b"p\n0.5\n0.25\n1\n"),
-        (
-            "m.toml",
-            b"theory = 't.ltn'\ntables.e.rows = 'e.csv'\npredicates.r.learnable = true\npredicates.p.truth = 'p.csv'\n",
-        ),
-    ]);
-    let pipe = folder.path().join("pipe");
-    let made = Command::new("mkfifo").arg(&pipe).status();
-    assert!(made.expect("mkfifo").success());
-    for command in [
-        &["predict", "m.toml", "p", "--out", "pipe"][..],
-        &["mine", "m.toml", "--out", "pipe", "--support", "1"],
-    ] {
-        let run = folder.stops(command);
-        run.complains("pipe: the file cannot be written: it is a pipe or device");
-        let kind = std::fs::metadata(&pipe).expect("it is there").file_type();
-        assert!(kind.is_fifo());
-    }
 }

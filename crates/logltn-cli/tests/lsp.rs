@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::common::Folder;
+use crate::common::{Folder, Random};
 
 const THEORY: &str = "sort Point\nsort Colour = {red, green}\ntable pairs(x: Point, y: Point)\npredicate C(Point, Colour)\nparam near
 axiom same: forall (x, y) in pairs, c: Colour where dist(x, y) < near. C(x, c) -> C(y, c)\naxiom some: exists x: Point. C(x, red)\n";
@@ -172,22 +172,37 @@ impl Editor {
             .to_string()
     }
 
-    fn completions(&mut self, name: &str, piece: &str) -> Vec<String> {
-        let place = self.at(name, piece);
-        let list = self.ask("textDocument/completion", place);
-        let items = list["items"].as_array().unwrap();
-        items
-            .iter()
-            .map(|item| item["label"].as_str().unwrap().to_string())
-            .collect()
-    }
-
-    /// The file and line, from 0, of a definition.
-    fn definition(&mut self, name: &str, piece: &str) -> Option<(String, u64)> {
-        let place = self.at(name, piece);
-        let found = self.ask("textDocument/definition", place);
-        let file = found["uri"].as_str()?.rsplit('/').next()?.to_string();
-        Some((file, found["range"]["start"]["line"].as_u64()?))
+    /// Each line is a question about a place, and what the answer has (`hover`, `offers`) or is.
+    fn answers(&mut self, questions: &str) {
+        for line in questions.trim().lines() {
+            let (question, expected) = line.trim().split_once(" => ").expect(line);
+            let mut words = question.splitn(3, ' ');
+            let mut next = || words.next().expect("QUESTION FILE PLACE");
+            let (question, name, piece) = (next(), next(), next());
+            let place = self.at(name, piece);
+            match question {
+                "hover" => {
+                    let shown = self.hover(name, piece);
+                    let has = |text| shown.contains(text);
+                    assert!(expected.split(" && ").all(has), "{line}: {shown}");
+                }
+                "defined" => {
+                    let found = self.ask("textDocument/definition", place);
+                    let file = found["uri"].as_str().and_then(|uri| uri.rsplit('/').next());
+                    let at = |file| format!("{file}:{}", found["range"]["start"]["line"]);
+                    assert_eq!(file.map_or("nowhere".into(), at), expected, "{line}");
+                }
+                _ => {
+                    let list = self.ask("textDocument/completion", place);
+                    let items = list["items"].as_array().unwrap().iter();
+                    let words: Vec<&str> = items.filter_map(|i| i["label"].as_str()).collect();
+                    match question {
+                        "completes" => assert_eq!(words.join(" "), expected, "{line}"),
+                        _ => assert!(expected.split(' ').all(|w| words.contains(&w)), "{line}"),
+                    }
+                }
+            }
+        }
     }
 
     fn end(mut self) {
@@ -240,85 +255,34 @@ fn hover_completion_and_definitions() {
     editor.open("t.ltn");
     editor.open("m.toml");
 
-    let shown = editor.hover("t.ltn", "predicate |C");
-    assert!(
-        shown.contains("predicate C(Point, Colour)") && shown.contains("output = \"softmax\""),
-        "{shown}"
+    editor.answers(
+        r#"
+        hover t.ltn predicate |C => predicate C(Point, Colour) && output = "softmax"
+        hover t.ltn axiom sa|me => not C(x, c) or C(y, c)
+        hover t.ltn |forall => `mean` of logs: 1/n Σ v
+        hover t.ltn exists |x => x: Point
+        hover t.ltn C(x, |red => label of sort `Colour`
+        hover m.toml fe|atures => A row of numbers for each individual
+        hover m.toml [predicates.|C] => predicate C(Point, Colour)
+        hover m.toml "f|1" => precision and recall
+        offers t.ltn C(x, r|ed) => red green C Point forall near x
+        offers m.toml ste|ps => learning_rate
+        offers m.toml { m|lp => activation
+        completes m.toml "soft|max" => softmax sigmoid
+        completes m.toml columns = ["a|" => a b
+        completes m.toml predicate = "|C => C
+        completes m.toml theory = "|t => t.ltn
+        defined t.ltn -> |C(y, c) => t.ltn:3
+        defined t.ltn exists x: |Point => t.ltn:0
+        defined t.ltn predicate |C => m.toml:11
+        defined t.ltn pairs(|x: => pairs.csv:0
+        defined t.ltn < |near => t.ltn:4
+        defined m.toml [predicates.|C] => t.ltn:3
+        defined m.toml "t.l|tn" => t.ltn:0
+        defined m.toml "|b"] => p.csv:0
+        defined m.toml freeze = ["|C => t.ltn:3
+        defined m.toml st|eps => nowhere"#,
     );
-    let shown = editor.hover("t.ltn", "axiom sa|me");
-    assert!(shown.contains("not C(x, c) or C(y, c)"), "{shown}");
-    assert!(
-        editor
-            .hover("t.ltn", "|forall")
-            .contains("`mean` of logs: 1/n Σ v")
-    );
-    assert!(editor.hover("t.ltn", "exists |x").contains("x: Point"));
-    assert!(
-        editor
-            .hover("t.ltn", "C(x, |red")
-            .contains("label of sort `Colour`")
-    );
-    assert!(
-        editor
-            .hover("m.toml", "fe|atures")
-            .contains("A row of numbers for each individual")
-    );
-    assert!(
-        editor
-            .hover("m.toml", "[predicates.|C]")
-            .contains("predicate C(Point, Colour)")
-    );
-    assert!(
-        editor
-            .hover("m.toml", "\"f|1\"")
-            .contains("precision and recall")
-    );
-
-    let words = editor.completions("t.ltn", "C(x, r|ed)");
-    for word in ["red", "green", "C", "Point", "forall", "near", "x"] {
-        assert!(words.iter().any(|w| w == word), "{word}");
-    }
-    assert!(
-        editor
-            .completions("m.toml", "ste|ps")
-            .contains(&"learning_rate".to_string())
-    );
-    assert_eq!(
-        editor.completions("m.toml", "\"soft|max\""),
-        ["softmax", "sigmoid"]
-    );
-    assert_eq!(
-        editor.completions("m.toml", "columns = [\"a|\""),
-        ["a", "b"]
-    );
-    assert_eq!(editor.completions("m.toml", "predicate = \"|C"), ["C"]);
-    assert_eq!(editor.completions("m.toml", "theory = \"|t"), ["t.ltn"]);
-    assert!(
-        editor
-            .completions("m.toml", "{ m|lp")
-            .contains(&"activation".to_string())
-    );
-
-    let at = |file: &str, line: u64| Some((file.to_string(), line));
-    assert_eq!(editor.definition("t.ltn", "-> |C(y, c)"), at("t.ltn", 3));
-    assert_eq!(
-        editor.definition("t.ltn", "exists x: |Point"),
-        at("t.ltn", 0)
-    );
-    assert_eq!(editor.definition("t.ltn", "predicate |C"), at("m.toml", 11));
-    assert_eq!(editor.definition("t.ltn", "pairs(|x:"), at("pairs.csv", 0));
-    assert_eq!(editor.definition("t.ltn", "< |near"), at("t.ltn", 4));
-    assert_eq!(
-        editor.definition("m.toml", "[predicates.|C]"),
-        at("t.ltn", 3)
-    );
-    assert_eq!(editor.definition("m.toml", "\"t.l|tn\""), at("t.ltn", 0));
-    assert_eq!(editor.definition("m.toml", "\"|b\"]"), at("p.csv", 0));
-    assert_eq!(
-        editor.definition("m.toml", "freeze = [\"|C"),
-        at("t.ltn", 3)
-    );
-    assert_eq!(editor.definition("m.toml", "st|eps"), None);
     editor.end();
 }
 
@@ -441,25 +405,14 @@ fn names_of_any_script_and_line_ends_of_windows() {
         .write("paare.csv", "größe,y\r\n0,0\r\n".as_bytes());
     assert_eq!(editor.open("t.ltn"), json!([]));
     assert_eq!(editor.open("m.toml"), json!([]));
-    let at = |file: &str, line: u64| Some((file.to_string(), line));
-    assert_eq!(editor.definition("t.ltn", "or |𝐂(x"), at("t.ltn", 4));
-    assert_eq!(editor.definition("t.ltn", "predicate |𝐂"), at("m.toml", 5));
-    assert_eq!(
-        editor.definition("t.ltn", "paare(|größe"),
-        at("paare.csv", 0)
-    );
-    assert_eq!(
-        editor.definition("m.toml", "[\"|ä\""),
-        at("p%20%C3%BC.csv", 0)
-    );
-    assert_eq!(
-        editor.definition("m.toml", "predicates.\"|𝐂"),
-        at("t.ltn", 4)
-    );
-    assert!(
-        editor
-            .hover("t.ltn", "x, |猫")
-            .contains("label of sort `Farbe`")
+    editor.answers(
+        r#"
+        defined t.ltn or |𝐂(x => t.ltn:4
+        defined t.ltn predicate |𝐂 => m.toml:5
+        defined t.ltn paare(|größe => paare.csv:0
+        defined m.toml ["|ä" => p%20%C3%BC.csv:0
+        defined m.toml predicates."|𝐂 => t.ltn:4
+        hover t.ltn x, |猫 => label of sort `Farbe`"#,
     );
 
     // What is renamed everywhere is the name and nothing else; TOML's keys get quotes where they need them.
@@ -535,55 +488,9 @@ fn half_written_files() {
     editor.end();
 }
 
-/// A deterministic source of small numbers.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = (self.0)
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        (self.0 >> 33) as usize % n.max(1)
-    }
-
-    fn of<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        from[self.below(from.len())]
-    }
-}
-
 /// Pieces that a text may have anywhere: half words, names of two UTF-16 units, line ends of all systems.
-const PIECES: [&str; 30] = [
-    "𝄞",
-    "ü",
-    "猫",
-    "\r\n",
-    "\n",
-    "\r",
-    "\u{feff}",
-    "\"",
-    "#",
-    "(",
-    ")",
-    "[",
-    "{",
-    ".",
-    ",",
-    ": ",
-    "= ",
-    " -> ",
-    "forall x: S. ",
-    "exists ",
-    "axiom a: ",
-    "define d(x: S): ",
-    "sort S\n",
-    "P(x, a)",
-    "x.age",
-    "theory = \"t.ltn\"\n",
-    "[predicates.P]\n",
-    "output = \"softmax\"\n",
-    "freeze = [\"P\"]\n",
-    "0.5e",
-];
+const PIECES: &str = "𝄞|ü|猫|\r\n|\n|\r|\u{feff}|\"|#|(|)|[|{|.|,|: |= | -> |forall x: S. |exists |axiom a: |define d(x: S): |sort S\n|P(x, a)|\
+    x.age|theory = \"t.ltn\"\n|[predicates.P]\n|output = \"softmax\"\n|freeze = [\"P\"]\n|0.5e";
 
 /// A theory with every kind of name, and its manifest; the names are drawn.
 fn project(random: &mut Random) -> (String, String) {
@@ -653,6 +560,7 @@ fn random_edits_and_questions() {
         .ok()
         .and_then(|n| n.parse().ok());
     let mut random = Random(3);
+    let pieces: Vec<&str> = PIECES.split('|').collect();
     let mut editor = Editor::new();
     let (theory, manifest) = project(&mut random);
     let mut texts = [("t.ltn", theory), ("m.toml", manifest)];
@@ -679,7 +587,8 @@ fn random_edits_and_questions() {
             places[from],
             places[(from + to * random.below(2)).min(places.len() - 1)],
         );
-        text.replace_range(from..to, random.of(&PIECES));
+        let piece: &&str = random.of(&pieces);
+        text.replace_range(from..to, piece);
         let (name, text) = (*name, text.clone());
         let mut answers = vec![editor.change(name, &text)];
         for _ in 0..3 {
@@ -748,7 +657,7 @@ fn renaming_keeps_the_meaning() {
             .collect();
         for _ in 0..6 {
             let at = letters[random.below(letters.len())];
-            let new = random.of(&["neu", "𝐧eu", "größe"]);
+            let new = *random.of(&["neu", "𝐧eu", "größe"]);
             let line = before[0][..at].matches('\n').count();
             let start = before[0][..at].rfind('\n').map_or(0, |i| i + 1);
             let position =

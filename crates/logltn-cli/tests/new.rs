@@ -2,39 +2,23 @@
 
 use std::fmt::Write as _;
 
-use crate::common::Folder;
+use crate::common::{Folder, Random};
 
-/// Numbers between 0 and 1.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((x ^ (x >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// About normal.
-    fn normal(&mut self) -> f64 {
-        (0..12).map(|_| self.next()).sum::<f64>() - 6.0
-    }
-
-    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
-        of[(self.next() * of.len() as f64) as usize]
-    }
+/// About normal.
+fn normal(random: &mut Random) -> f64 {
+    (0..12).map(|_| random.unit()).sum::<f64>() - 6.0
 }
 
 /// Numbers only, of very different sizes, two classes.
 fn cancer(random: &mut Random) -> String {
     let mut text = String::from("mean radius,mean texture,area (mm²),smoothness,diagnosis\n");
     for _ in 0..240 {
-        let bad = random.next() < 0.4;
-        let radius = if bad { 17.5 } else { 12.1 } + 1.2 * random.normal();
-        let texture = if bad { 21.6 } else { 17.9 } + 4.0 * random.normal();
+        let bad = random.unit() < 0.4;
+        let radius = if bad { 17.5 } else { 12.1 } + 1.2 * normal(random);
+        let texture = if bad { 21.6 } else { 17.9 } + 4.0 * normal(random);
         let (area, smooth) = (
-            3.1 * radius * radius + 20.0 * random.normal(),
-            0.1 + 0.01 * random.normal(),
+            3.1 * radius * radius + 20.0 * normal(random),
+            0.1 + 0.01 * normal(random),
         );
         let class = if bad { "malignant" } else { "benign" };
         let _ = writeln!(
@@ -50,9 +34,9 @@ fn wine(random: &mut Random) -> String {
     let mut text = String::from("alcohol,flavanoids,proline,cultivar\n");
     for i in 0..180 {
         let k = i % 3;
-        let alcohol = [13.7, 12.3, 13.2][k] + 0.45 * random.normal();
-        let flavanoids = [3.0, 2.1, 0.8][k] + 0.4 * random.normal();
-        let proline = [1115.0, 520.0, 630.0][k] + 120.0 * random.normal();
+        let alcohol = [13.7, 12.3, 13.2][k] + 0.45 * normal(random);
+        let flavanoids = [3.0, 2.1, 0.8][k] + 0.4 * normal(random);
+        let proline = [1115.0, 520.0, 630.0][k] + 120.0 * normal(random);
         let _ = writeln!(text, "{alcohol:.2},{flavanoids:.2},{proline:.0},{k}");
     }
     text
@@ -62,10 +46,10 @@ fn wine(random: &mut Random) -> String {
 fn adult(random: &mut Random) -> String {
     let mut text = String::from("age,workclass,education,hours-per-week,income\n");
     for _ in 0..600 {
-        let age = 18.0 + 50.0 * random.next();
-        let work = random.one(&["Private", "Private", "Gov", "?", "Self-emp"]);
-        let education = random.one(&["HS-grad", "Bachelors", "Masters"]);
-        let hours = 40.0 + 10.0 * random.normal();
+        let age = 18.0 + 50.0 * random.unit();
+        let work = *random.of(&["Private", "Private", "Gov", "?", "Self-emp"]);
+        let education = *random.of(&["HS-grad", "Bachelors", "Masters"]);
+        let hours = 40.0 + 10.0 * normal(random);
         let score = 0.08 * (age - 40.0)
             + 0.05 * (hours - 40.0)
             + match education {
@@ -73,7 +57,7 @@ fn adult(random: &mut Random) -> String {
                 "Bachelors" => 1.0,
                 _ => -3.0,
             };
-        let rich = score + random.normal() * 0.5 > 0.0;
+        let rich = score + normal(random) * 0.5 > 0.0;
         let _ = writeln!(
             text,
             "{age:.0},{work},{education},{hours:.0},{}",
@@ -88,16 +72,16 @@ fn houses(random: &mut Random) -> String {
     let mut text = String::from("Id,area,quality,sold,garage,alley,SalePrice\n");
     for i in 1..=300 {
         let (area, quality) = (
-            500.0 + 2500.0 * random.next(),
-            (1.0 + 9.0 * random.next()).floor(),
+            500.0 + 2500.0 * random.unit(),
+            (1.0 + 9.0 * random.unit()).floor(),
         );
-        let garage = if random.next() < 0.2 {
+        let garage = if random.unit() < 0.2 {
             String::new()
         } else {
-            format!("{:.0}", 1930.0 + 80.0 * random.next())
+            format!("{:.0}", 1930.0 + 80.0 * random.unit())
         };
-        let price = 80.0 * area + 9000.0 * quality + 4000.0 * random.normal();
-        let month = 1 + (random.next() * 12.0) as u32;
+        let price = 80.0 * area + 9000.0 * quality + 4000.0 * normal(random);
+        let month = 1 + (random.unit() * 12.0) as u32;
         let _ = writeln!(
             text,
             "{i},{area:.0},{quality},2008-{month:02}-11,{garage},,{price:.0}"
@@ -111,21 +95,21 @@ fn titanic(random: &mut Random) -> String {
     let mut text = String::from("PassengerId,Survived,Pclass,Name,Sex,Age,Cabin\n");
     for i in 1..=400 {
         let (sex, class) = (
-            random.one(&["male", "female"]),
-            1 + (random.next() * 3.0) as i32,
+            *random.of(&["male", "female"]),
+            1 + (random.unit() * 3.0) as i32,
         );
-        let age = if random.next() < 0.2 {
+        let age = if random.unit() < 0.2 {
             String::new()
         } else {
-            format!("{:.1}", 70.0 * random.next())
+            format!("{:.1}", 70.0 * random.unit())
         };
-        let cabin = if random.next() < 0.8 {
+        let cabin = if random.unit() < 0.8 {
             String::new()
         } else {
-            format!("C{}", (random.next() * 5.0) as i32)
+            format!("C{}", (random.unit() * 5.0) as i32)
         };
         let lives =
-            (sex == "female") as i32 as f64 * 3.0 - f64::from(class) + random.normal() * 0.4 > 0.0;
+            (sex == "female") as i32 as f64 * 3.0 - f64::from(class) + normal(random) * 0.4 > 0.0;
         let label = if i % 20 == 0 {
             String::new()
         } else {

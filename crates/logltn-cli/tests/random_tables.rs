@@ -2,28 +2,7 @@
 //! trains; and the same table written in another way gives the same weights and the same predictions.
 //! `LOGLTN_RANDOM_CASES=500 cargo test --release -p logltn-cli --test all random_tables::` looks further.
 
-use crate::common::Folder;
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % n.max(1) as u64) as usize
-    }
-
-    fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
-        &all[self.below(all.len())]
-    }
-
-    fn once_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-}
+use crate::common::{Folder, Random};
 
 /// What a cell means.
 #[derive(Clone, Debug, PartialEq)]

@@ -12,8 +12,8 @@ use logltn_train::run_directory::RunInfo;
 use logltn_train::train::told_by_key;
 
 use crate::alive::{Locks, is_here};
-use crate::place::{Place, patiently};
-use crate::tail::see_end;
+use crate::last_record::see_end;
+use crate::runs_folder::{RunsFolder, patiently};
 
 /// How deep runs are searched for, and in how many folders, so that a mistaken `logltn dashboard /` ends.
 const DEEPEST: usize = 8;
@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The runs that are known, by their names: their folders as seen from the folder of all.
 pub struct Runs {
-    place: Place,
+    place: RunsFolder,
     known: BTreeMap<String, Box<Known>>,
     /// Those of which something may be new, or that may be gone, since the last request.
     news: BTreeSet<String>,
@@ -94,7 +94,7 @@ fn stamp(folder: &Path, old: Option<Stamp>) -> Option<Stamp> {
 
 impl Runs {
     /// No runs yet.
-    pub fn new(place: Place) -> Runs {
+    pub fn new(place: RunsFolder) -> Runs {
         Runs {
             place,
             known: BTreeMap::new(),
@@ -318,7 +318,7 @@ struct Found {
 
 impl Found {
     /// Links are not followed, and nothing is looked for inside a run. The folders of those that rest are not looked into.
-    fn under(place: &Place, mut rests: impl FnMut(&str) -> bool) -> Found {
+    fn under(place: &RunsFolder, mut rests: impl FnMut(&str) -> bool) -> Found {
         let mut found = Found::default();
         let mut open = vec![(place.root().to_path_buf(), 0)];
         let (mut seen, mut runs) = (0, 0);
@@ -386,7 +386,7 @@ struct Files {
 }
 
 impl Files {
-    fn open(place: &Place, folder: &Path) -> Result<Files, String> {
+    fn open(place: &RunsFolder, folder: &Path) -> Result<Files, String> {
         let open = |name: &str| {
             let opened = patiently(|| {
                 let Some(file) = place.open_walked(&folder.join(name))? else {
@@ -411,7 +411,7 @@ impl Files {
 
 /// Reads what may be new: `run.json` is only taken apart if it says something else than before.
 fn read(
-    place: &Place,
+    place: &RunsFolder,
     name: &str,
     folder: &Path,
     files: Files,
@@ -522,7 +522,7 @@ mod tests {
             ..RunInfo::default()
         })
         .unwrap();
-        let mut runs = Runs::new(Place::new(folder.path()).unwrap());
+        let mut runs = Runs::new(RunsFolder::new(folder.path()).unwrap());
         let seen = only(&mut runs);
         assert_eq!(
             (&seen.id[..], &seen.state[..], seen.step),
@@ -538,7 +538,7 @@ mod tests {
             file.set_modified(long_ago).unwrap();
         }
         // Its lock shows that it is running, however long it is silent.
-        let mut runs = Runs::new(Place::new(folder.path()).unwrap());
+        let mut runs = Runs::new(RunsFolder::new(folder.path()).unwrap());
         assert_eq!(only(&mut runs).state, "running");
         drop((run, log));
         let seen = only(&mut runs);
@@ -576,7 +576,7 @@ mod tests {
             ..RunInfo::default()
         };
         run.write_info(&info).unwrap();
-        let mut runs = Runs::new(Place::new(folder.path()).unwrap());
+        let mut runs = Runs::new(RunsFolder::new(folder.path()).unwrap());
         assert_eq!(only(&mut runs).state, "finished");
         let aged = |runs: &mut Runs, by: Duration| {
             let known = runs.known.get_mut("a").unwrap();

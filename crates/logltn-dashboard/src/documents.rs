@@ -10,7 +10,7 @@ use logltn_train::run_directory::RunInfo;
 use logltn_train::train::told_by_key;
 use serde_json::Value;
 
-use crate::place::Place;
+use crate::runs_folder::RunsFolder;
 
 /// More bytes of pictures than these are not read.
 const MOST_OF_PICTURES: u64 = 32 << 20;
@@ -19,7 +19,7 @@ const MOST_OF_PICTURES: u64 = 32 << 20;
 ///
 /// # Errors
 /// If something of it cannot be read.
-pub fn of_run(place: &Place, folder: &Path) -> Result<Value, Diagnostics> {
+pub fn of_run(place: &RunsFolder, folder: &Path) -> Result<Value, Diagnostics> {
     let unreadable = |error: io::Error| {
         Diagnostics::from(Diagnostic::error(Code::FileUnreadable, error.to_string()))
     };

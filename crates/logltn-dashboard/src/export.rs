@@ -11,8 +11,8 @@ use crate::discover::Runs;
 use crate::documents;
 use crate::follow::Followed;
 use crate::networks;
-use crate::place::Place;
 use crate::questions::Run;
+use crate::runs_folder::RunsFolder;
 
 /// More axioms than these have no explanation in the file.
 const MOST_EXPLAINED: usize = 40;
@@ -22,7 +22,7 @@ const MOST_EXPLAINED: usize = 40;
 /// # Errors
 /// If `dir` holds no run, or the file cannot be written, or lies in a run: those are not written to.
 pub fn export(dir: &Path, file: &Path) -> Result<(), Diagnostics> {
-    let place = Place::new(dir)?;
+    let place = RunsFolder::new(dir)?;
     let mut runs = Runs::new(place.clone());
     runs.scan();
     let list: Vec<&ListedRun> = runs.list().collect();

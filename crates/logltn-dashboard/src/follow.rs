@@ -12,7 +12,7 @@ use logltn_report::{Report, RunSummary};
 use logltn_train::run_directory::{RecordReader, RunDirectory, RunInfo, StepRecord};
 use serde_json::{Value, json};
 
-use crate::place::{Place, patiently};
+use crate::runs_folder::{RunsFolder, patiently};
 
 /// How many runs are followed at once; and how many axioms they may have together, since each has a curve.
 const MOST_RUNS: usize = 64;
@@ -53,7 +53,7 @@ impl Followed {
     /// If the records cannot be read, or are damaged.
     pub fn curves(
         &mut self,
-        place: &Place,
+        place: &RunsFolder,
         folder: &Path,
         since: Option<(u64, u64)>,
     ) -> Result<Value, Diagnostics> {
@@ -70,7 +70,7 @@ impl Followed {
     /// If the records cannot be read, or are damaged.
     pub fn stretch(
         &mut self,
-        place: &Place,
+        place: &RunsFolder,
         folder: &Path,
         (from, to): (u64, u64),
     ) -> Result<Value, Diagnostics> {
@@ -94,7 +94,11 @@ impl Followed {
         Ok(report.curves(None))
     }
 
-    fn up_to_date(&mut self, place: &Place, folder: &Path) -> Result<&mut Following, Diagnostics> {
+    fn up_to_date(
+        &mut self,
+        place: &RunsFolder,
+        folder: &Path,
+    ) -> Result<&mut Following, Diagnostics> {
         let at = self.runs.iter().position(|run| run.folder == folder);
         let known = at.and_then(|at| self.runs.remove(at));
         let goes_on = known.as_ref().map(|run| run.goes_on(place));
@@ -122,7 +126,7 @@ impl Followed {
 }
 
 impl Following {
-    fn new(place: &Place, folder: &Path, generation: u64) -> Result<Following, Diagnostics> {
+    fn new(place: &RunsFolder, folder: &Path, generation: u64) -> Result<Following, Diagnostics> {
         let (report, info) = begin(place, folder)?;
         Ok(Following {
             folder: folder.to_path_buf(),
@@ -139,7 +143,7 @@ impl Following {
 
     /// Whether the records that were read are still there: those after the last checkpoint are cut off when a run is
     /// resumed.
-    fn goes_on(&self, place: &Place) -> Result<bool, Diagnostics> {
+    fn goes_on(&self, place: &RunsFolder) -> Result<bool, Diagnostics> {
         let Some(mut file) = open(place, &self.folder)? else {
             return Ok(self.offset == 0);
         };
@@ -157,7 +161,7 @@ impl Following {
     }
 
     /// Takes over what is new in `run.json` and the records.
-    fn catch_up(&mut self, place: &Place) -> Result<(), Diagnostics> {
+    fn catch_up(&mut self, place: &RunsFolder) -> Result<(), Diagnostics> {
         // A file that is being replaced may be missing for a moment.
         let text = info_text(place, &self.folder)?;
         if !text.is_empty() && self.info != text {
@@ -174,7 +178,7 @@ impl Following {
         self.read_on(place)
     }
 
-    fn read_on(&mut self, place: &Place) -> Result<(), Diagnostics> {
+    fn read_on(&mut self, place: &RunsFolder) -> Result<(), Diagnostics> {
         let Some(mut file) = open(place, &self.folder)? else {
             return Ok(());
         };
@@ -214,7 +218,7 @@ impl Following {
 }
 
 /// The report of a run without its records, and the text of its `run.json`.
-fn begin(place: &Place, folder: &Path) -> Result<(Report, String), Diagnostics> {
+fn begin(place: &RunsFolder, folder: &Path) -> Result<(Report, String), Diagnostics> {
     let text = info_text(place, folder)?;
     let mut summary = RunSummary {
         info: info(&text)?,
@@ -234,7 +238,7 @@ fn begin(place: &Place, folder: &Path) -> Result<(Report, String), Diagnostics> 
     Ok((report, text))
 }
 
-fn info_text(place: &Place, folder: &Path) -> Result<String, Diagnostics> {
+fn info_text(place: &RunsFolder, folder: &Path) -> Result<String, Diagnostics> {
     place.text(&folder.join("run.json")).map_err(unreadable)
 }
 
@@ -245,7 +249,7 @@ fn info(text: &str) -> Result<RunInfo, Diagnostics> {
     }
 }
 
-fn open(place: &Place, folder: &Path) -> Result<Option<File>, Diagnostics> {
+fn open(place: &RunsFolder, folder: &Path) -> Result<Option<File>, Diagnostics> {
     patiently(|| place.open(&folder.join("metrics.jsonl"))).map_err(unreadable)
 }
 

@@ -11,20 +11,20 @@
 //! # Ok::<(), logltn::Diagnostics>(())
 //! ```
 
+mod access;
 mod alive;
 mod discover;
 mod documents;
+mod evaluation_charts;
 mod events;
 mod export;
 mod follow;
-mod gate;
-mod judged;
+mod last_record;
 mod networks;
-mod place;
 mod questions;
+mod runs_folder;
 mod server;
 mod stream;
-mod tail;
 mod violated;
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -35,10 +35,10 @@ use logltn::{Code, Diagnostic, Diagnostics};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 
+use access::Gate;
 use discover::Runs;
 use events::Watched;
-use gate::Gate;
-use place::Place;
+use runs_folder::RunsFolder;
 use server::Served;
 
 pub use export::export;
@@ -77,7 +77,7 @@ impl Dashboard {
     /// # Errors
     /// If there is no such folder, or the address is taken or not this machine's.
     pub fn bind(dir: &Path, address: &Address) -> Result<Dashboard, Diagnostics> {
-        let place = Place::new(dir)?;
+        let place = RunsFolder::new(dir)?;
         let shown = address.host.as_deref().unwrap_or("127.0.0.1");
         let cannot = |error: std::io::Error| {
             Diagnostic::error(
@@ -114,7 +114,8 @@ impl Dashboard {
         let (gate, url) = match &address.host {
             None => (Gate::loopback(port), format!("http://{name}:{port}/")),
             Some(host) => {
-                let token = gate::token().map_err(|error| cannot(std::io::Error::other(error)))?;
+                let token =
+                    access::token().map_err(|error| cannot(std::io::Error::other(error)))?;
                 let url = format!("http://{name}:{port}/?token={token}");
                 (Gate::open_to(host, port, token), url)
             }

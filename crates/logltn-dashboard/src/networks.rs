@@ -12,7 +12,7 @@ use logltn_train::manifest::MetricTruth;
 use logltn_train::project::{Features, Project};
 use serde_json::{Value, json};
 
-use crate::judged::{self, confusion, rounded};
+use crate::evaluation_charts::{self, confusion, rounded};
 use crate::questions::Run;
 use crate::violated::Predict;
 
@@ -75,7 +75,7 @@ pub fn networks(
         let judged = answered.iter().find(|one| one.of == theory[id].name);
         found.push(json!({
             "predicate": theory[id].name,
-            "judged": judged.map(|one| judged::document(one, &names)),
+            "judged": judged.map(|one| evaluation_charts::document(one, &names)),
             "sort": theory[sort].name,
             "classes": names,
             "confusion": counted,
@@ -89,7 +89,7 @@ pub fn networks(
             .all(|network| network["predicate"] != one.of[..])
         {
             let names = class_names(project, &one.of);
-            found.push(json!({ "predicate": one.of, "classes": names, "judged": judged::document(one, &names) }));
+            found.push(json!({ "predicate": one.of, "classes": names, "judged": evaluation_charts::document(one, &names) }));
         }
     }
     Ok(found)

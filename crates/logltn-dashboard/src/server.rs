@@ -25,13 +25,13 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 
+use crate::access::Gate;
 use crate::documents;
 use crate::events::{Watched, locked};
 use crate::follow::Followed;
-use crate::gate::Gate;
 use crate::networks;
-use crate::place::Place;
 use crate::questions::{Run, messages};
+use crate::runs_folder::RunsFolder;
 use crate::stream::Stream;
 
 /// How many connections may be open at once; others wait.
@@ -50,7 +50,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 
 /// What is served.
 pub struct Served {
-    place: Place,
+    place: RunsFolder,
     gate: Gate,
     watched: Arc<Watched>,
     followed: Mutex<Followed>,
@@ -63,7 +63,7 @@ pub struct Served {
 
 impl Served {
     /// Answers requests that pass the gate, about the runs in a folder.
-    pub fn new(place: Place, gate: Gate, watched: Arc<Watched>) -> Served {
+    pub fn new(place: RunsFolder, gate: Gate, watched: Arc<Watched>) -> Served {
         Served {
             place,
             gate,
@@ -214,26 +214,7 @@ async fn respond(
         return Err(refused(StatusCode::UNAUTHORIZED, why));
     }
     match (&head.method, path) {
-        (&Method::POST, "/api/explain" | "/api/query") => {
-            let question = question(body).await?;
-            let asked = match (path, question.formula, question.axiom) {
-                ("/api/query", Some(formula), None) => Asked::Query(formula),
-                ("/api/explain", None, Some(axiom)) => Asked::Explain(axiom),
-                _ => {
-                    let why = "expected `formula` or `axiom`";
-                    return Err(refused(StatusCode::BAD_REQUEST, why));
-                }
-            };
-            let top = question.top.unwrap_or(20);
-            ask(served, &question.run, move |run| match asked {
-                Asked::Query(formula) => run.query(&formula, top),
-                Asked::Explain(axiom) => {
-                    let found = run.explain(Some(&axiom))?;
-                    Ok(found.iter().map(|violated| violated.document()).collect())
-                }
-            })
-            .await
-        }
+        (&Method::POST, "/api/explain" | "/api/query") => answer_question(served, path, body).await,
         (&Method::POST, _) => Err(refused(StatusCode::NOT_FOUND, "there is no such question")),
         (_, "/") => Ok(respond_with(
             StatusCode::OK,
@@ -290,6 +271,32 @@ async fn respond(
             "there is nothing at this address",
         )),
     }
+}
+
+/// The answer to a question about a run.
+async fn answer_question(
+    served: &Arc<Served>,
+    path: &str,
+    body: Incoming,
+) -> Result<Response<Answer>, Refused> {
+    let question = question(body).await?;
+    let asked = match (path, question.formula, question.axiom) {
+        ("/api/query", Some(formula), None) => Asked::Query(formula),
+        ("/api/explain", None, Some(axiom)) => Asked::Explain(axiom),
+        _ => {
+            let why = "expected `formula` or `axiom`";
+            return Err(refused(StatusCode::BAD_REQUEST, why));
+        }
+    };
+    let top = question.top.unwrap_or(20);
+    ask(served, &question.run, move |run| match asked {
+        Asked::Query(formula) => run.query(&formula, top),
+        Asked::Explain(axiom) => {
+            let found = run.explain(Some(&axiom))?;
+            Ok(found.iter().map(|violated| violated.document()).collect())
+        }
+    })
+    .await
 }
 
 /// The folder of a run that is in the list.

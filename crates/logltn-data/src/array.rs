@@ -1,6 +1,6 @@
 //! Arrays of numbers as the files hold them.
 
-use super::stored::Stored;
+use super::number_storage::Stored;
 
 /// The numbers of an [`Array`], in the precision of the file.
 ///

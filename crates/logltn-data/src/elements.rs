@@ -6,8 +6,8 @@ use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 
 use super::array::{Array, Values};
 use super::file::ask;
+use super::number_storage::{Mapped, Stored};
 use super::problems::{Problems, counted, fatal};
-use super::stored::{Mapped, Stored};
 
 /// The type of an element in a binary file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

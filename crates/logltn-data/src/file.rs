@@ -9,9 +9,9 @@ use std::sync::Arc;
 use logltn_diagnostics::{Code, Diagnostic, Diagnostics, nearest};
 use logltn_memory as memory;
 
-use super::kept::{self, Known};
+use super::file_cache::{self, Known};
+use super::number_storage::{MAPPED_FROM, Mapped};
 use super::problems::fatal;
-use super::stored::{MAPPED_FROM, Mapped};
 
 /// The bytes of a file, mapped if it is large.
 pub(super) enum Contents {
@@ -67,13 +67,13 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Diagnostics> {
     memory::doing(format!("reading {}", path.display()));
     let length = fs::metadata(path).map_or(0, |file| file.len());
     ask(length.into(), || format!("reading {}", path.display()))?;
-    if let Some(bytes) = kept::bytes(path) {
+    if let Some(bytes) = file_cache::bytes(path) {
         return Ok(bytes.to_vec());
     }
-    let before = kept::State::of(path);
+    let before = file_cache::State::of(path);
     match fs::read(path) {
         Ok(bytes) => {
-            kept::keep(path, before, &bytes);
+            file_cache::keep(path, before, &bytes);
             Ok(bytes)
         }
         Err(error) => fatal(explain(path, &error)),
@@ -128,7 +128,7 @@ pub fn open_file(path: &Path) -> io::Result<File> {
 /// If the file cannot be read.
 pub fn first_line(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
-    match kept::bytes(path) {
+    match file_cache::bytes(path) {
         Some(bytes) => bytes.take(most).read_until(b'\n', &mut line)?,
         None => BufReader::new(open_file(path)?.take(most)).read_until(b'\n', &mut line)?,
     };
@@ -140,8 +140,8 @@ pub fn first_line(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// If the file cannot be read.
 pub fn checksum(path: &Path) -> io::Result<(u64, u32)> {
-    match kept::known(path) {
-        Some(Known::Bytes(bytes)) => Ok((bytes.len() as u64, kept::crc(&bytes))),
+    match file_cache::known(path) {
+        Some(Known::Bytes(bytes)) => Ok((bytes.len() as u64, file_cache::crc(&bytes))),
         Some(Known::Checksum(sum)) => Ok((fs::metadata(path)?.len(), sum)),
         None => {
             let mut file = flate2::CrcReader::new(open_file(path)?);

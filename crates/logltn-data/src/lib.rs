@@ -23,23 +23,23 @@
 mod arff;
 mod array;
 mod csv;
-mod cut;
 mod date;
 mod decimal_comma;
 mod elements;
 mod file;
+mod file_cache;
 mod idx;
 mod index_column;
 mod individuals;
-mod kept;
 mod npy;
 mod npz;
+mod number_storage;
 mod prepare;
 pub mod problems;
 mod records;
 mod safetensors;
 mod sniff;
-mod stored;
+mod truncated_file;
 
 #[cfg(test)]
 mod tests;
@@ -52,17 +52,17 @@ use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 pub use arff::Arff;
 pub use array::{Array, Field, Values};
 pub use csv::CsvFile;
-pub use cut::say_what_was_cut;
 pub use file::{checksum, first_line, not_regular, open_file, read_bytes, read_text};
 pub use idx::{read_idx, read_unpacked};
 pub use index_column::index_column;
 pub use individuals::{header_among_individuals, parse_individuals, read_individuals};
+pub use number_storage::{Plain, Stored};
 pub use prepare::{ColumnKind, Preparation, is_missing, mixed_column, odd_among_numbers};
 pub use safetensors::parse_safetensors;
-pub use stored::{Plain, Stored};
+pub use truncated_file::say_what_was_cut;
 
 use file::{Contents, read_or_map};
-use stored::Mapped;
+use number_storage::Mapped;
 
 /// The formats that hold numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

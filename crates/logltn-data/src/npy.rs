@@ -9,9 +9,9 @@ use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 
 use super::array::Array;
 use super::elements::{ByteOrder, Element, Layout};
+use super::number_storage::Mapped;
 use super::problems::{fatal, shown};
 use super::sniff;
-use super::stored::Mapped;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 

@@ -18,9 +18,9 @@ use serde_json::Value;
 use super::array::Field;
 use super::elements::{ByteOrder, Element, Layout};
 use super::file::ask;
+use super::number_storage::Mapped;
 use super::problems::{Problems, counted, fatal, shown};
 use super::sniff;
-use super::stored::Mapped;
 
 /// The format's own limit.
 const LONGEST_HEADER: u64 = 100_000_000;

@@ -1,13 +1,13 @@
 //! Horn rules: ancestors from parents.
 
 use logltn::Diagnostics;
-use logltn_report::{Shades, write_shades};
+use logltn_report::{HeatMap, write_heat_map};
 
 use crate::figure::{Figure, Of};
 use crate::file::File;
-use crate::learnt::Learnt;
-use crate::shown::{Shown, Table};
+use crate::presentation::{Shown, Table};
 use crate::sources::Sources;
+use crate::trained_example::Learnt;
 use crate::{Example, Made};
 
 pub(crate) const EXAMPLE: Example = Example {
@@ -104,7 +104,7 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
         .collect();
     let wrong = truths.iter().zip(&really).map(|(t, is)| (*t > 0.5) != *is);
     let outlined = wrong.collect();
-    let table = |title: &str, truths: Vec<f64>, outlined: Vec<bool>| Shades {
+    let table = |title: &str, truths: Vec<f64>, outlined: Vec<bool>| HeatMap {
         title: title.to_string(),
         rows: names.clone(),
         columns: names.clone(),
@@ -113,7 +113,7 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
     };
     let as_it_is = really.iter().map(|&is| f64::from(u8::from(is))).collect();
     let path = learnt.picture("ancestors.svg")?;
-    write_shades(
+    write_heat_map(
         &[
             table("as it was learnt", truths, outlined),
             table("as it is", as_it_is, Vec::new()),

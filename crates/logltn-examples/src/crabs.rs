@@ -7,10 +7,10 @@ use logltn_standin::Normal;
 
 use crate::figure::{Figure, Of};
 use crate::file::File;
-use crate::learnt::Learnt;
-use crate::scaled::scaled;
-use crate::shown::{Shown, Table};
+use crate::presentation::{Shown, Table};
 use crate::sources::{Sources, rows};
+use crate::standardise::scaled;
+use crate::trained_example::Learnt;
 use crate::{Example, Made};
 
 pub(crate) const EXAMPLE: Example = Example {

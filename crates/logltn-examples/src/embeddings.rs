@@ -5,9 +5,9 @@ use logltn_report::{ScatterPanel, write_scatter};
 
 use crate::figure::{Figure, Of};
 use crate::file::File;
-use crate::learnt::Learnt;
-use crate::shown::{Shown, Table, degree};
+use crate::presentation::{Shown, Table, degree};
 use crate::sources::Sources;
+use crate::trained_example::Learnt;
 use crate::{Example, Made};
 
 pub(crate) const EXAMPLE: Example = Example {

@@ -2,8 +2,8 @@
 
 use logltn::Diagnostics;
 
-use crate::learnt::Learnt;
-use crate::shown::{Table, degree};
+use crate::presentation::{Table, degree};
+use crate::trained_example::Learnt;
 
 /// A figure of a trained example.
 #[derive(Clone, Copy, Debug)]

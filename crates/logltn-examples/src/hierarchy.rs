@@ -6,9 +6,9 @@ use logltn_train::train::{Asking, Predictor};
 
 use crate::figure::{Figure, Of};
 use crate::file::File;
-use crate::learnt::Learnt;
-use crate::shown::{Shown, Table};
+use crate::presentation::{Shown, Table};
 use crate::sources::Sources;
+use crate::trained_example::Learnt;
 use crate::{Example, Made};
 
 pub(crate) const EXAMPLE: Example = Example {

@@ -16,10 +16,10 @@
 
 mod figure;
 mod file;
-mod learnt;
-mod scaled;
-mod shown;
+mod presentation;
 mod sources;
+mod standardise;
+mod trained_example;
 
 mod ancestors;
 mod binary;
@@ -38,13 +38,13 @@ mod sudoku;
 use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics, did_you_mean};
-use logltn_standin::places::{make_folder, write_files};
+use logltn_standin::data_folders::{make_folder, write_files};
 
 pub use figure::{Figure, Of};
 pub use file::File;
-pub use learnt::Learnt;
-pub use shown::{Shown, Table};
+pub use presentation::{Shown, Table};
 pub use sources::Sources;
+pub use trained_example::Learnt;
 
 /// All examples, the simplest first.
 pub const EXAMPLES: [&Example; 14] = [

@@ -1,13 +1,13 @@
 //! Propositions that are learnt.
 
 use logltn::Diagnostics;
-use logltn_report::{Shades, write_shades};
+use logltn_report::{HeatMap, write_heat_map};
 
 use crate::figure::{Figure, Of};
 use crate::file::File;
-use crate::learnt::Learnt;
-use crate::shown::{Shown, Table, degree};
+use crate::presentation::{Shown, Table, degree};
 use crate::sources::Sources;
+use crate::trained_example::Learnt;
 use crate::{Example, Made};
 
 pub(crate) const EXAMPLE: Example = Example {
@@ -62,7 +62,7 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
     let outlined = names
         .iter()
         .flat_map(|name| [matches!(&**name, "d" | "e"); 2]);
-    let picture = Shades {
+    let picture = HeatMap {
         title: String::new(),
         columns: ["at first", "learnt"].map(str::to_string).to_vec(),
         outlined: outlined.collect(),
@@ -71,7 +71,7 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
     };
     let path = learnt.picture("truths.svg")?;
     let note = "Darker is more true. Outlined: given, not learnt.";
-    write_shades(
+    write_heat_map(
         &[picture],
         "Propositions before and after training",
         note,

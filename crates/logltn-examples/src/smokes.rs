@@ -1,13 +1,13 @@
 //! Facts and rules that contradict each other: who smokes, who is whose friend, who has cancer.
 
 use logltn::Diagnostics;
-use logltn_report::{Shades, write_shades};
+use logltn_report::{HeatMap, write_heat_map};
 
 use crate::figure::{Figure, Of};
 use crate::file::File;
-use crate::learnt::Learnt;
-use crate::shown::{Shown, Table, degree};
+use crate::presentation::{Shown, Table, degree};
 use crate::sources::Sources;
+use crate::trained_example::Learnt;
 use crate::{Example, Made};
 
 pub(crate) const EXAMPLE: Example = Example {
@@ -92,7 +92,7 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
         ]);
     }
     shown.tables.push(table);
-    let of = |title: &str, columns: Vec<String>, truths: Vec<f64>, outlined: Vec<bool>| Shades {
+    let of = |title: &str, columns: Vec<String>, truths: Vec<f64>, outlined: Vec<bool>| HeatMap {
         title: title.to_string(),
         rows: names.clone(),
         columns,
@@ -114,7 +114,7 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
     let title = "Friends, smoking and cancer";
     let note = "Darker is more true. Outlined: a given fact.\n\
                 Not given: friendships between a to h and i to n, and cancer of i to n.";
-    write_shades(&[friends, people], title, note, &path)?;
+    write_heat_map(&[friends, people], title, note, &path)?;
     shown.pictures.push(path);
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics};
-use logltn_standin::{mnist, places};
+use logltn_standin::{data_folders, mnist};
 
 /// Where to look for data.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +24,7 @@ impl Sources {
         if self.stand_ins {
             return Ok(None);
         }
-        let Some(folder) = places::find(self.data.as_deref(), "classics", &names)? else {
+        let Some(folder) = data_folders::find(self.data.as_deref(), "classics", &names)? else {
             return match &self.data {
                 // If the user names a folder, other data must not be used silently.
                 Some(data) if data.join("classics").is_dir() => Err(missing(data, &names)),

@@ -7,9 +7,9 @@ use logltn_learn::{Session, largest};
 use logltn_standin::{Family, Story};
 
 use crate::file::File;
-use crate::learnt::Learnt;
-use crate::shown::{Shown, Table, degree};
+use crate::presentation::{Shown, Table, degree};
 use crate::sources::Sources;
+use crate::trained_example::Learnt;
 use crate::{Example, Made};
 
 pub(crate) const EXAMPLE: Example = Example {
@@ -240,24 +240,7 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
         .filter(|([p, q, _], confidence)| told.contains(&(*p, *q)) && *confidence > 0.5)
         .collect();
     rules.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-    let right = rules
-        .iter()
-        .filter(|(rule, _)| truth.contains(rule))
-        .count();
-    let mut table = Table::new(
-        format!(
-            "{} rules learnt from pairs in stories of two steps, {right} of the family's {} among them; the surest 20",
-            rules.len(),
-            truth.len()
-        ),
-        ["my", "has a", "who is my", "confidence", "always so"],
-    );
-    for (rule, confidence) in rules.iter().take(20) {
-        let [first, second, is] = rule.map(|word| words[word].to_string());
-        let always = if truth.contains(rule) { "yes" } else { "no" };
-        table.row([first, second, is, degree(*confidence), always.to_string()]);
-    }
-    shown.tables.push(table);
+    shown.tables.push(rules_table(&rules, &truth, &words));
 
     let asked = asked(&family);
     let stories = Stories::new(&words, &from, &asked);
@@ -286,11 +269,45 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
     }
     shown.tables.push(table);
 
-    let Some((story, &answer)) = asked.iter().zip(&said).next_back() else {
-        return Ok(());
-    };
-    let told: Vec<usize> = story.told.iter().map(|word| place(word)).collect();
-    let ways = surest(&told, count, &rule);
+    let last = asked.iter().zip(&said).next_back();
+    shown.tables.extend(last.map(|(story, answer)| {
+        let told: Vec<usize> = story.told.iter().map(|word| place(word)).collect();
+        let ways = surest(&told, count, &rule);
+        steps_table(story, *answer, &ways, &words, &rule)
+    }));
+    Ok(())
+}
+
+/// The surest rules.
+fn rules_table(rules: &[([usize; 3], f64)], truth: &BTreeSet<[usize; 3]>, words: &[&str]) -> Table {
+    let right = rules
+        .iter()
+        .filter(|(rule, _)| truth.contains(rule))
+        .count();
+    let mut table = Table::new(
+        format!(
+            "{} rules learnt from pairs in stories of two steps, {right} of the family's {} among them; the surest 20",
+            rules.len(),
+            truth.len()
+        ),
+        ["my", "has a", "who is my", "confidence", "always so"],
+    );
+    for (rule, confidence) in rules.iter().take(20) {
+        let [first, second, is] = rule.map(|word| words[word].to_string());
+        let always = if truth.contains(rule) { "yes" } else { "no" };
+        table.row([first, second, is, degree(*confidence), always.to_string()]);
+    }
+    table
+}
+
+/// How a story is put together, each step after those that it needs.
+fn steps_table(
+    story: &Story,
+    answer: usize,
+    ways: &BTreeMap<(usize, usize, usize), Step>,
+    words: &[&str],
+    rule: &impl Fn(usize, usize, usize) -> f64,
+) -> Table {
     let mut table = Table::new(
         format!(
             "a story of ten steps, step by step: my {} is my {}",
@@ -305,7 +322,7 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
             "confidence of the rule",
         ],
     );
-    let mut left = vec![(0, told.len(), answer)];
+    let mut left = vec![(0, story.told.len(), answer)];
     let mut steps = Vec::new();
     while let Some((i, j, r)) = left.pop() {
         if let Some((k, p, q)) = ways.get(&(i, j, r)).and_then(|step| step.parts) {
@@ -324,6 +341,5 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
             degree(rule(p, q, r)),
         ]);
     }
-    shown.tables.push(table);
-    Ok(())
+    table
 }

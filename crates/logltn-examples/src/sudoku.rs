@@ -7,9 +7,9 @@ use logltn_standin::mnist::{Digits, images_file};
 
 use crate::figure::{Figure, Of};
 use crate::file::File;
-use crate::learnt::Learnt;
-use crate::shown::{Shown, Table};
+use crate::presentation::{Shown, Table};
 use crate::sources::{Sources, too_few};
+use crate::trained_example::Learnt;
 use crate::{Example, Made};
 
 pub(crate) const FOUR: Example = Example {

@@ -15,7 +15,7 @@ use super::curves::curves;
 use super::jobs::{Found, Progress};
 use super::record::{Job, RunRecord};
 use super::training::{train, trainer};
-use super::{DataKind, Experiment, Metric, Options, common_settings, load, places};
+use super::{DataKind, Experiment, Metric, Options, data_folders, load, settings};
 use crate::standin::files::clustering_project;
 
 const STEPS: u64 = 1000;
@@ -56,15 +56,16 @@ impl Clustering {
             .help("the paper has 2.5, its authors' released code 5")
             .into());
         }
-        let place = places::find(options.data.as_deref(), "tcga", &FILES)?;
+        let place = data_folders::find(options.data.as_deref(), "tcga", &FILES)?;
         let steps = options.steps.unwrap_or(STEPS);
-        let data = DataKind::at(&place);
-        let mut settings = common_settings(options, data);
-        settings.insert("percentile".into(), percentile.to_string());
-        settings.insert("steps".into(), steps.to_string());
+        let own = [
+            ("alpha_end", options.alpha_end.to_string()),
+            ("percentile", percentile.to_string()),
+            ("steps", steps.to_string()),
+        ];
         Ok(Clustering {
+            settings: settings(DataKind::at(&place), own),
             place,
-            settings,
             percentile,
             alpha_end: options.alpha_end,
             steps,
@@ -148,7 +149,7 @@ impl Experiment for Clustering {
             ],
         };
         let manifest = self.manifest();
-        places::write_files(
+        data_folders::write_files(
             folder,
             &[
                 ("clustering.ltn", &bytes("clustering.ltn")),

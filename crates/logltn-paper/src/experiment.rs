@@ -125,10 +125,12 @@ pub(super) trait Experiment: Sync {
     fn prepare(&mut self, jobs: &[Job], folder: &Path) -> Result<(), Diagnostics>;
     /// Does one run.
     fn run(&self, job: &Job, progress: &Progress<'_>) -> Found;
-    /// Draws what the paper draws, into the folder: titles and file names.
+    /// Draws what the paper draws, if it draws something, into the folder: titles and file names.
     fn draw(
         &self,
-        records: &[(Job, RunRecord)],
-        folder: &Path,
-    ) -> Result<Vec<(String, String)>, Diagnostics>;
+        _records: &[(Job, RunRecord)],
+        _folder: &Path,
+    ) -> Result<Vec<(String, String)>, Diagnostics> {
+        Ok(Vec::new())
+    }
 }

@@ -1,12 +1,13 @@
-//! Many runs at once: as many as there are cores, each on its own threads; fewer where memory would not do.
+//! Many runs at once.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use logltn::{Code, Diagnostic, Diagnostics};
+use logltn::Diagnostics;
+use logltn_train::train::each_at_once;
 
 use super::record::{Job, RunRecord};
 use super::{Experiment, Metric, Watch};
@@ -56,61 +57,30 @@ pub(super) fn run_all(
     stop: &AtomicBool,
     watch: &dyn Watch,
 ) -> Result<Vec<(Job, RunRecord)>, Diagnostics> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let most = experiment.at_once().unwrap_or(cores);
-    let workers = cores.min(jobs.len()).min(most).max(1);
-    // Two runs on a thread each are faster than one after the other on two: small matrices share badly. Only with
-    // fewer runs than cores does a run get several; the result does not depend on it.
-    let threads = (cores / workers).max(1);
-    let next = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
     let done = Mutex::new(Vec::new());
-    let errors = Mutex::new(Diagnostics::new());
-    let work = || {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.map_err(|error| {
-            Diagnostic::error(Code::NoThreads, format!("cannot start threads: {error}"))
-        })?;
-        loop {
-            let halted = stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
-            let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) else {
-                return Ok(());
-            };
-            if halted {
-                return Ok(());
-            }
-            let progress = Progress {
-                stops: [stop, &failed],
-                watch,
-            };
-            let record = pool.install(|| run_one(experiment, job, &progress))?;
-            let Some(record) = record else {
-                return Ok(());
-            };
-            job.keep(folder, &record)?;
-            watch.finished(job, &record);
-            if let Ok(mut done) = done.lock() {
-                done.push((*job, record));
-            }
+    let most = experiment.at_once().unwrap_or(usize::MAX);
+    each_at_once(jobs, most, |job| {
+        let progress = Progress {
+            stops: [stop, &failed],
+            watch,
+        };
+        if stop.load(Ordering::Relaxed) {
+            return Ok(());
         }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                let worked: Result<(), Diagnostics> = work();
-                if let Err(found) = worked {
-                    failed.store(true, Ordering::Relaxed);
-                    if let Ok(mut errors) = errors.lock() {
-                        errors.extend(found);
-                    }
-                }
-            });
+        let record = run_one(experiment, job, &progress);
+        // Those beside it need not go on.
+        failed.fetch_or(record.is_err(), Ordering::Relaxed);
+        let Some(record) = record? else {
+            return Ok(());
+        };
+        job.keep(folder, &record)?;
+        watch.finished(job, &record);
+        if let Ok(mut done) = done.lock() {
+            done.push((*job, record));
         }
-    });
-    let errors = errors.into_inner().unwrap_or_default();
-    if errors.has_errors() {
-        return Err(errors);
-    }
+        Ok(())
+    })?;
     Ok(done.into_inner().unwrap_or_default())
 }
 

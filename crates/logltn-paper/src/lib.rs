@@ -56,7 +56,7 @@ use std::time::Instant;
 
 use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_standin as standin;
-use logltn_standin::{mnist, places};
+use logltn_standin::{data_folders, mnist};
 use logltn_train::project::Project;
 
 use experiment::Experiment;
@@ -104,45 +104,28 @@ impl Task {
         Task::Hierarchy,
     ];
 
+    /// Its name on the command line, its heading, and how many runs of each configuration the paper has.
+    fn about(self) -> (&'static str, &'static str, usize) {
+        match self {
+            Task::Clustering => ("clustering", "Clustering", 10),
+            Task::MnistAdd => ("mnist-add", "MNISTAdd", 5),
+            Task::MultiAdd => ("multi-add", "Addition of numbers of N digits", 5),
+            Task::PascalPart => ("pascal-part", "Semantic PASCAL-Part", 5),
+            Task::KnowledgeGraph => ("knowledge-graph", "Knowledge graphs", 5),
+            Task::Shortcuts => ("shortcuts", "Reasoning shortcuts", 3),
+            Task::Stories => ("stories", "Stories of families", 5),
+            Task::Hierarchy => ("hierarchy", "Labels in a hierarchy", 3),
+        }
+    }
+
     /// As on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Task::Clustering => "clustering",
-            Task::MnistAdd => "mnist-add",
-            Task::MultiAdd => "multi-add",
-            Task::PascalPart => "pascal-part",
-            Task::KnowledgeGraph => "knowledge-graph",
-            Task::Shortcuts => "shortcuts",
-            Task::Stories => "stories",
-            Task::Hierarchy => "hierarchy",
-        }
+        self.about().0
     }
 
     /// As a heading.
     pub fn title(self) -> &'static str {
-        match self {
-            Task::Clustering => "Clustering",
-            Task::MnistAdd => "MNISTAdd",
-            Task::MultiAdd => "Addition of numbers of N digits",
-            Task::PascalPart => "Semantic PASCAL-Part",
-            Task::KnowledgeGraph => "Knowledge graphs",
-            Task::Shortcuts => "Reasoning shortcuts",
-            Task::Stories => "Stories of families",
-            Task::Hierarchy => "Labels in a hierarchy",
-        }
-    }
-
-    /// How many runs of each configuration the paper has.
-    fn runs(self) -> usize {
-        match self {
-            Task::Clustering => 10,
-            Task::MnistAdd
-            | Task::MultiAdd
-            | Task::PascalPart
-            | Task::KnowledgeGraph
-            | Task::Stories => 5,
-            Task::Shortcuts | Task::Hierarchy => 3,
-        }
+        self.about().1
     }
 }
 
@@ -311,7 +294,7 @@ pub fn reproduce(
     let folder = options.folder(task);
     let [runs, work] = ["runs", "work"].map(|name| folder.join(name));
     for folder in [&runs, &work] {
-        places::make_folder(folder)?;
+        data_folders::make_folder(folder)?;
     }
 
     let settings = experiment.settings();
@@ -357,7 +340,7 @@ fn jobs_of(
     options: &Options,
     experiment: &dyn Experiment,
 ) -> Result<Vec<Job>, Diagnostics> {
-    let usual = experiment.runs().unwrap_or(task.runs());
+    let usual = experiment.runs().unwrap_or(task.about().2);
     let runs = options
         .runs
         .unwrap_or(if options.quick { 2.min(usual) } else { usual });
@@ -393,15 +376,14 @@ fn jobs_of(
     Ok(jobs)
 }
 
-/// The program's own version is among the settings: figures of different versions do not mix.
-fn common_settings(options: &Options, data: DataKind) -> BTreeMap<String, String> {
-    [
+/// What results depend on. The program's own version is among it: figures of different versions do not mix.
+fn settings<const N: usize>(data: DataKind, own: [(&str, String); N]) -> BTreeMap<String, String> {
+    let common = [
         ("version", env!("CARGO_PKG_VERSION").to_string()),
         ("data", data.name().to_string()),
-        ("alpha_end", options.alpha_end.to_string()),
-    ]
-    .map(|(key, value)| (key.to_string(), value))
-    .into()
+    ];
+    let all = common.into_iter().chain(own);
+    all.map(|(key, value)| (key.to_string(), value)).collect()
 }
 
 /// A project that was just written, which must be right.

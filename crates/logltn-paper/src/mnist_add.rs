@@ -16,7 +16,7 @@ use super::jobs::{Found, Progress};
 use super::mnist::{self, DIGITS, Digits};
 use super::record::{Job, RunRecord};
 use super::training::{train, trainer};
-use super::{DataKind, Experiment, Metric, Options, common_settings, load, places};
+use super::{DataKind, Experiment, Metric, Options, data_folders, load, settings};
 
 const SAMPLES: [usize; 2] = [1_500, 15_000];
 const EPOCHS: u64 = 20;
@@ -68,12 +68,14 @@ impl MnistAdd {
             .into());
         }
         let epochs = options.epochs.unwrap_or(EPOCHS);
-        let mut settings = common_settings(options, DataKind::Real);
-        settings.insert("epochs".into(), epochs.to_string());
-        settings.insert("undecided".into(), options.undecided.to_string());
+        let own = [
+            ("alpha_end", options.alpha_end.to_string()),
+            ("epochs", epochs.to_string()),
+            ("undecided", options.undecided.to_string()),
+        ];
         Ok(MnistAdd {
             place,
-            settings,
+            settings: settings(DataKind::Real, own),
             alpha_end: options.alpha_end,
             undecided: options.undecided,
             epochs,
@@ -177,7 +179,7 @@ impl Experiment for MnistAdd {
             }
             let theory = include_str!("../theories/mnist_add.ltn");
             let manifest_name = format!("mnist_add-{samples}.toml");
-            places::write_files(
+            data_folders::write_files(
                 folder,
                 &[
                     ("mnist_add.ltn", theory.as_bytes()),

@@ -7,7 +7,7 @@ use logltn::Diagnostics;
 use logltn_data::read_bytes;
 use logltn_report::data_url;
 
-use super::{Section, Table, places};
+use super::{Section, Table, data_folders};
 
 /// Writes them. The pictures, which are in the folder, become part of the page.
 pub(super) fn write(
@@ -16,7 +16,7 @@ pub(super) fn write(
     folder: &Path,
 ) -> Result<(), Diagnostics> {
     let json = format!("{:#}\n", table.json());
-    places::write_files(
+    data_folders::write_files(
         folder,
         &[
             ("table.md", markdown(table).as_bytes()),

@@ -17,9 +17,11 @@ use logltn_train::train::{TrainOptions, Trainer};
 use super::configuration::stable;
 use super::jobs::{Finding, Found, Progress};
 use super::mnist::{self, Digits};
-use super::record::{Job, RunRecord};
+use super::record::Job;
 use super::training::train;
-use super::{Configuration, DataKind, Experiment, Metric, Options, PROBABILITY, load, places};
+use super::{
+    Configuration, DataKind, Experiment, Metric, Options, PROBABILITY, data_folders, load, settings,
+};
 
 const CONCEPTS: Metric = Metric::greater(
     "concept_accuracy",
@@ -263,14 +265,9 @@ fn unknown(message: String, name: &str, known: &[&str]) -> Diagnostic {
 impl Shortcuts {
     pub fn new(options: &Options) -> Result<Shortcuts, Diagnostics> {
         let steps = options.steps.unwrap_or(1_300);
-        let settings = [
-            ("version", env!("CARGO_PKG_VERSION").to_string()),
-            ("data", DataKind::Real.name().to_string()),
-            ("steps", steps.to_string()),
-        ];
         Ok(Shortcuts {
             place: mnist::find(options.data.as_deref())?,
-            settings: settings.map(|(k, v)| (k.to_string(), v)).into(),
+            settings: settings(DataKind::Real, [("steps", steps.to_string())]),
             steps,
             tasks: tasks(options)?,
             configurations: configurations(&options.semantics)?,
@@ -288,7 +285,7 @@ impl Shortcuts {
     /// Images, rows, the labels of everything, and a manifest for each way to label.
     fn write(&self, task: &Shortcut, [train, test]: [&Digits; 2]) -> Result<(), Diagnostics> {
         let folder = self.work.join(task.name);
-        places::make_folder(&folder)?;
+        data_folders::make_folder(&folder)?;
         let [images, _] = task.variables();
         let (mut pixels, mut truth) = (Vec::new(), String::from("digit\n"));
         let mut count = 0;
@@ -349,7 +346,7 @@ impl Shortcuts {
                 .iter()
                 .map(|(name, text)| (name.as_str(), text.as_bytes())),
         );
-        places::write_files(&folder, &written)?;
+        data_folders::write_files(&folder, &written)?;
         self.write_labels(task, &folder)
     }
 
@@ -409,7 +406,7 @@ learning_rate = {{ linear = [0.002, 0] }}
         let spread = self.manifest("labelled.ltn", Some("spread.csv"));
         let spread = spread.replace(&steps, &phases);
         let note = format!("{}: {} maps\n", task.name, found.maps);
-        places::write_files(
+        data_folders::write_files(
             folder,
             &[
                 ("asked.csv", rows.as_bytes()),
@@ -583,9 +580,5 @@ impl Experiment for Shortcuts {
         }
         task.measure(&mean, &mut all)?;
         Ok(Some(all))
-    }
-
-    fn draw(&self, _: &[(Job, RunRecord)], _: &Path) -> Result<Vec<(String, String)>, Diagnostics> {
-        Ok(Vec::new())
     }
 }

@@ -13,9 +13,9 @@ use logltn_standin::{Family, Story};
 
 use super::jobs::{Found, Progress};
 use super::published::{Other, cited};
-use super::record::{Job, RunRecord};
+use super::record::Job;
 use super::training::{train, trainer};
-use super::{Configuration, DataKind, Experiment, Metric, Options, load, places};
+use super::{Configuration, DataKind, Experiment, Metric, Options, data_folders, load, settings};
 
 /// Stories of this many steps are asked.
 const STEPS: [usize; 9] = [2, 3, 4, 5, 6, 7, 8, 9, 10];
@@ -113,7 +113,7 @@ impl Stories {
         });
         let place = match itself {
             Some(given) => Some(given.to_path_buf()),
-            None => places::find(options.data.as_deref(), "clutrr", &files)?,
+            None => data_folders::find(options.data.as_deref(), "clutrr", &files)?,
         };
         if let (Some(data), None) = (&options.data, &place) {
             let what = format!("{}: there is no CLUTRR", data.display());
@@ -126,15 +126,10 @@ impl Stories {
                 .into());
         }
         let steps = options.steps.unwrap_or(300);
-        let settings = [
-            ("version", env!("CARGO_PKG_VERSION").to_string()),
-            ("data", DataKind::at(&place).name().to_string()),
-            ("steps", steps.to_string()),
-        ];
         Ok(Stories {
+            settings: settings(DataKind::at(&place), [("steps", steps.to_string())]),
             place,
             quick: options.quick,
-            settings: settings.map(|(k, v)| (k.to_string(), v)).into(),
             steps,
             told: Vec::new(),
             work: PathBuf::new(),
@@ -296,13 +291,13 @@ impl Experiment for Stories {
             let words: Vec<&str> = told.words.iter().map(String::as_str).collect();
             let files = Project::new(&words, &told.learnt, &told.asked).files();
             let place = folder.join(set.folder);
-            places::make_folder(&place)?;
+            data_folders::make_folder(&place)?;
             let files = files.iter().map(|file| (file.name, &file.bytes[..]));
             let mut files: Vec<(&str, &[u8])> = files.collect();
             let manifest = manifest(self.steps);
             files.push(("stories.ltn", THEORY.as_bytes()));
             files.push(("stories.toml", manifest.as_bytes()));
-            places::write_files(&place, &files)?;
+            data_folders::write_files(&place, &files)?;
             self.told.push(Some(told));
         }
         Ok(())
@@ -335,9 +330,5 @@ impl Experiment for Stories {
             finding.metrics.insert(metric.name.to_string(), share);
         }
         Ok(Some(finding))
-    }
-
-    fn draw(&self, _: &[(Job, RunRecord)], _: &Path) -> Result<Vec<(String, String)>, Diagnostics> {
-        Ok(Vec::new())
     }
 }

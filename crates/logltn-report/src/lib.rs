@@ -6,7 +6,7 @@
 //! same size.
 //!
 //! The crate also draws pictures for other crates: [`write_charts`] of curves, [`write_scatter`] of points, which [`pca_2d`] finds for
-//! those of many dimensions, [`write_shades`] and [`write_tiles`] of tables. All are SVG, and texts are in the reader's font.
+//! those of many dimensions, [`write_heat_map`] and [`write_tiles`] of tables. All are SVG, and texts are in the reader's font.
 
 mod axis;
 mod chart;
@@ -14,18 +14,18 @@ mod comparison;
 mod curves;
 mod documents;
 mod drawing;
+mod heat_map;
 pub mod page;
 mod palette;
 mod pca;
+mod picture_grid;
 mod plots;
+mod run_in_words;
 mod scatter;
 mod schedule;
-mod shades;
 mod summary;
 mod thinning;
-mod tiles;
 mod violations;
-mod words;
 
 #[cfg(test)]
 mod tests;
@@ -33,9 +33,9 @@ mod tests;
 pub use chart::{Chart, Curve, write_charts};
 pub use comparison::write_comparison;
 pub use documents::{ListedRun, data_url, details};
+pub use heat_map::{HeatMap, write_heat_map};
 pub use pca::pca_2d;
+pub use picture_grid::{Tile, write_tiles};
 pub use scatter::{ScatterPanel, write_scatter};
-pub use shades::{Shades, write_shades};
 pub use summary::{Picture, Report, RunSummary, from_run_directory, pictures};
-pub use tiles::{Tile, write_tiles};
 pub use violations::{Culprits, Violated, features_png};

@@ -29,6 +29,7 @@
 
 mod clustering;
 mod clustering_figures;
+pub mod data_folders;
 pub mod files;
 mod knowledge_graph;
 pub mod mnist;
@@ -36,7 +37,6 @@ mod normal;
 pub mod ontology;
 mod pascal_part;
 mod pascal_part_figures;
-pub mod places;
 mod roi_features;
 mod stories;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::{Array, Values, read_idx};
 
-use super::places;
+use super::data_folders;
 
 /// How many digits there are.
 pub const DIGITS: usize = 10;
@@ -22,7 +22,7 @@ const FILES: [&str; 4] = [
 /// # Errors
 /// If it is nowhere.
 pub fn find(data: Option<&Path>) -> Result<PathBuf, Diagnostics> {
-    places::find(data, "mnist", &FILES)?.ok_or_else(|| {
+    data_folders::find(data, "mnist", &FILES)?.ok_or_else(|| {
         Diagnostic::error(Code::FileNotFound, "MNIST cannot be found")
             .note(format!("its files are {}", FILES.map(|f| format!("`{f}`")).join(", ")))
             .help("run this in a clone of the repository, which has them in data/mnist, or name with `--data DIR` a folder that has them in DIR/mnist")

@@ -4,9 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::attempt::Attempt;
 use crate::faults::{calls, faults};
-use crate::program::{Ended, Harm, run};
+use crate::program::{Attempt, Ended, Harm, run};
 use crate::results::Results;
 use crate::rng::Rng;
 use crate::subject::{Subject, copy, undisturbed};

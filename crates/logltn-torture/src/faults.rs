@@ -3,8 +3,7 @@
 use std::fs;
 use std::sync::OnceLock;
 
-use crate::attempt::Attempt;
-use crate::program::{Ended, Harm, SIGINT, SIGKILL, SIGTERM, run};
+use crate::program::{Attempt, Ended, Harm, SIGINT, SIGKILL, SIGTERM, run};
 use crate::results::Results;
 use crate::rng::Rng;
 use crate::subject::{Subject, undisturbed};

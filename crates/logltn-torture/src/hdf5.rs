@@ -4,9 +4,8 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use crate::attempt::Attempt;
 use crate::mutate;
-use crate::program::{Harm, run};
+use crate::program::{Attempt, Harm, run};
 use crate::rng::Rng;
 
 const FILES: [&str; 2] = ["trainval/box_features.hdf5", "test/box_features.hdf5"];

@@ -7,9 +7,8 @@ use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
-use crate::attempt::Attempt;
 use crate::mutate;
-use crate::program::{Harm, run};
+use crate::program::{Attempt, Harm, run};
 use crate::rng::Rng;
 use crate::subject::Subject;
 

@@ -3,8 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use crate::attempt::Attempt;
-use crate::program::{Harm, SIGINT, SIGKILL, SIGTERM, run};
+use crate::program::{Attempt, Harm, SIGINT, SIGKILL, SIGTERM, run};
 use crate::results::Results;
 use crate::rng::Rng;
 use crate::subject::{Subject, undisturbed};

@@ -1,6 +1,6 @@
 //! The kinds of torture.
 
-use crate::attempt::Attempt;
+use crate::program::Attempt;
 use crate::rng::Rng;
 use crate::{damage, faults, hdf5, hostile, kills};
 

@@ -11,7 +11,6 @@
 //! `docs/reliability.md` lists what they check, and how many were run.
 #![cfg(target_os = "linux")]
 
-mod attempt;
 mod damage;
 mod faults;
 mod hdf5;
@@ -24,9 +23,8 @@ mod results;
 mod subject;
 pub mod tally;
 
-pub use attempt::Attempt;
 pub use kind::{KINDS, Kind};
-pub use program::PROGRAM;
+pub use program::{Attempt, PROGRAM};
 
 // The random numbers of the engine's own tests.
 #[path = "../../logltn/tests/cases/rng.rs"]

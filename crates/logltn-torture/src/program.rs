@@ -8,6 +8,9 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+/// How a try ended: in one of the ways that are right, by name, or with what is wrong.
+pub type Attempt = Result<&'static str, String>;
+
 /// The word with which this program is logltn.
 pub const PROGRAM: &str = "--program";
 

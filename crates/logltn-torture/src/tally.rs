@@ -7,9 +7,8 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use crate::attempt::Attempt;
 use crate::kind::{KINDS, Kind};
-use crate::program::set_program;
+use crate::program::{Attempt, set_program};
 use crate::rng::Rng;
 
 /// What came of the tries of one kind.

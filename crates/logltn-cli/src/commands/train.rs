@@ -10,7 +10,7 @@ use logltn::{Code, Diagnostic, Diagnostics, Semantics, memory};
 use logltn_dashboard::networks;
 use logltn_learn::{Apart, Begun};
 use logltn_report::{
-    ScatterPanel, Shades, from_run_directory, pca_2d, write_scatter, write_shades,
+    HeatMap, ScatterPanel, from_run_directory, pca_2d, write_heat_map, write_scatter,
 };
 use logltn_train::project::Project;
 use logltn_train::run_directory::{RunDirectory, RunInfo, StepRecord};
@@ -170,30 +170,7 @@ fn train(project: Project, arguments: &Arguments) -> Result<Outcome, Diagnostics
 
 fn train_here(project: Project, arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let title = arguments.manifest.display().to_string();
-    let options = TrainOptions {
-        seed: arguments.seed,
-        steps: arguments.steps,
-        semantics: arguments.semantics,
-    };
-    let mut found = project.left_to_the_host();
-    if arguments.steps.is_some() && project.manifest.train.is_none() {
-        found.extend(
-            project
-                .nothing_to_train()
-                .map(Diagnostics::from)
-                .unwrap_or_default(),
-        );
-    }
-    let mut trainer = match Trainer::new(project, &options) {
-        Ok(trainer) if found.is_empty() => trainer,
-        made => {
-            found.extend(made.err().unwrap_or_default());
-            return Err(found);
-        }
-    };
-    if let Some(apart) = &arguments.apart {
-        trainer.set_apart(apart.clone());
-    }
+    let mut trainer = trainer(project, arguments)?;
     if let Some(beginning) = trainer.beginning() {
         console::report(&beginning.warnings);
         console::complain(&began_with(beginning));
@@ -232,9 +209,48 @@ fn train_here(project: Project, arguments: &Arguments) -> Result<Outcome, Diagno
         .unsaved
         .take()
         .filter(|_| matches!(outcome, Ok(RunOutcome::Interrupted { .. }) | Err(_)));
+    said_at_the_end(outcome, &mut trainer, &directory, arguments)
+}
+
+/// A training with what the command line says; all that is wrong with it at once.
+fn trainer(project: Project, arguments: &Arguments) -> Result<Trainer, Diagnostics> {
+    let options = TrainOptions {
+        seed: arguments.seed,
+        steps: arguments.steps,
+        semantics: arguments.semantics,
+    };
+    let mut found = project.left_to_the_host();
+    if arguments.steps.is_some() && project.manifest.train.is_none() {
+        found.extend(
+            project
+                .nothing_to_train()
+                .map(Diagnostics::from)
+                .unwrap_or_default(),
+        );
+    }
+    let mut trainer = match Trainer::new(project, &options) {
+        Ok(trainer) if found.is_empty() => trainer,
+        made => {
+            found.extend(made.err().unwrap_or_default());
+            return Err(found);
+        }
+    };
+    if let Some(apart) = &arguments.apart {
+        trainer.set_apart(apart.clone());
+    }
+    Ok(trainer)
+}
+
+/// Makes the report of a run that has ended, and says how it ended.
+fn said_at_the_end(
+    outcome: Result<RunOutcome, Diagnostics>,
+    trainer: &mut Trainer,
+    directory: &RunDirectory,
+    arguments: &Arguments,
+) -> Result<Outcome, Diagnostics> {
     Ok(match outcome {
         Ok(RunOutcome::AlreadyFinished { nothing_moved }) => {
-            match (make_up_report(&mut trainer, &directory), nothing_moved) {
+            match (make_up_report(trainer, directory), nothing_moved) {
                 (Ok(()), None) => console::print(&format!(
                     "{} is finished already; nothing to do\n",
                     directory.path().display()
@@ -262,7 +278,7 @@ fn train_here(project: Project, arguments: &Arguments) -> Result<Outcome, Diagno
             last,
             metrics,
             nothing_moved,
-        }) => match finish(&mut trainer, &directory, last.as_ref(), &metrics) {
+        }) => match finish(trainer, directory, last.as_ref(), &metrics) {
             Ok(text) => match (console::print(&text), nothing_moved) {
                 (_, Some(error)) => console::failed(&Diagnostics::from(*error), false),
                 (printed, None) => printed,
@@ -382,11 +398,11 @@ fn draw_concepts(trainer: &mut Trainer, folder: &Path) -> Result<Vec<PathBuf>, D
             Diagnostic::error(Code::CannotWrite, format!("{}: {error}", folder.display()))
         })?;
         let rows = found.counts.iter().zip(&found.learnt.map);
-        let mut table = Shades {
+        let mut table = HeatMap {
             title: "true class against predicted class".to_string(),
             rows: found.class_names.clone(),
             columns: found.class_names.clone(),
-            ..Shades::default()
+            ..HeatMap::default()
         };
         for (said, mostly) in rows {
             let all = said.iter().sum::<u64>().max(1) as f64;
@@ -397,7 +413,7 @@ fn draw_concepts(trainer: &mut Trainer, folder: &Path) -> Result<Vec<PathBuf>, D
         }
         let path = folder.join(format!("{}-concepts.svg", found.predicate));
         let title = format!("{}: concepts", found.predicate);
-        write_shades(&[table], &title, &found.sentence(), &path)?;
+        write_heat_map(&[table], &title, &found.sentence(), &path)?;
         drawn.push(path);
     }
     Ok(drawn)

@@ -5,7 +5,7 @@ use logltn_train::manifest::keys::{Kind as Holds, MANIFEST};
 use serde_json::{Value, json};
 
 use super::definition::{Section, columns, file_of_columns};
-use super::documents::{Kind, Place, folder};
+use super::documents::{Cursor, Kind, folder};
 
 /// The protocol's numbers for kinds of completions.
 const FUNCTION: u32 = 3;
@@ -28,7 +28,7 @@ const WORDS: [&str; 8] = [
 ];
 
 /// The answer to `textDocument/completion`.
-pub fn complete(place: &Place<'_>) -> Value {
+pub fn complete(place: &Cursor<'_>) -> Value {
     let items = match place.kind {
         Kind::Theory => in_theory(place),
         _ => in_manifest(place),
@@ -40,7 +40,7 @@ fn item(label: &str, kind: u32, detail: &str) -> Value {
     json!({ "label": label, "kind": kind, "detail": detail })
 }
 
-fn in_theory(place: &Place<'_>) -> Vec<Value> {
+fn in_theory(place: &Cursor<'_>) -> Vec<Value> {
     let theory = &place.project.theory;
     let before =
         place.text[..place.offset].trim_end_matches(|c: char| c.is_alphanumeric() || c == '_');
@@ -124,7 +124,7 @@ fn in_theory(place: &Place<'_>) -> Vec<Value> {
     items
 }
 
-fn in_manifest(place: &Place<'_>) -> Vec<Value> {
+fn in_manifest(place: &Cursor<'_>) -> Vec<Value> {
     let Some(toml) = &place.toml else {
         return Vec::new();
     };
@@ -150,7 +150,7 @@ fn in_manifest(place: &Place<'_>) -> Vec<Value> {
 }
 
 /// The possible values of a key.
-fn values(place: &Place<'_>, path: &[&str], quoted: bool) -> Vec<Value> {
+fn values(place: &Cursor<'_>, path: &[&str], quoted: bool) -> Vec<Value> {
     let Some((&key, tables)) = path.split_last() else {
         return Vec::new();
     };

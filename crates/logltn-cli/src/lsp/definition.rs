@@ -7,7 +7,7 @@ use logltn::{Role, Span, Word};
 use logltn_train::manifest::{Individuals, Manifest};
 use serde_json::{Value, json};
 
-use super::documents::{Kind, Known, Place};
+use super::documents::{Cursor, Kind, Known};
 use super::uri;
 
 /// A section of the manifest whose names are those of the theory.
@@ -81,7 +81,7 @@ impl Section {
 }
 
 /// The answer to `textDocument/definition`.
-pub fn definition(place: &Place<'_>) -> Value {
+pub fn definition(place: &Cursor<'_>) -> Value {
     let found = match place.kind {
         Kind::Theory => place.word().and_then(|word| of_word(&place.project, word)),
         _ => of_manifest(place),
@@ -205,7 +205,7 @@ pub fn file_of_columns(manifest: &Manifest, path: &[String]) -> Option<std::path
     Some(manifest.resolve(file))
 }
 
-fn of_manifest(place: &Place<'_>) -> Option<Value> {
+fn of_manifest(place: &Cursor<'_>) -> Option<Value> {
     let known = &place.project;
     let toml = place.toml.as_ref()?;
     if !toml.in_value {

@@ -48,7 +48,7 @@ pub struct Known {
 }
 
 /// The place that an editor asks about.
-pub struct Place<'d> {
+pub struct Cursor<'d> {
     pub kind: Kind,
     pub text: &'d str,
     pub offset: usize,
@@ -199,7 +199,7 @@ impl Documents {
     }
 
     /// A position in a document with its project; `None` if there is no project.
-    pub fn place(&self, uri: &str, position: &Value) -> Option<Place<'_>> {
+    pub fn place(&self, uri: &str, position: &Value) -> Option<Cursor<'_>> {
         let document = self.open.get(uri)?;
         let offset = uri::offset(&document.text, position);
         let mut ignored = Diagnostics::new();
@@ -225,7 +225,7 @@ impl Documents {
             Some(manifest) => check_texts(manifest, source, &mut ignored),
             None => Theory::parse_as_far_as_possible(source, &Labels::new(), &mut ignored),
         };
-        Some(Place {
+        Some(Cursor {
             kind: document.kind,
             text: &document.text,
             offset,
@@ -263,7 +263,7 @@ impl Documents {
     }
 }
 
-impl Place<'_> {
+impl Cursor<'_> {
     /// The word at this position of a theory.
     pub fn word(&self) -> Option<&Word> {
         let at = self.offset as u32;

@@ -6,11 +6,11 @@ use logltn_train::manifest::keys::MANIFEST;
 use serde_json::{Value, json};
 
 use super::definition::Section;
-use super::documents::{Kind, Known, Place};
+use super::documents::{Cursor, Kind, Known};
 use super::uri;
 
 /// The answer to `textDocument/hover`.
-pub fn hover(place: &Place<'_>) -> Value {
+pub fn hover(place: &Cursor<'_>) -> Value {
     let shown = match place.kind {
         Kind::Theory => place
             .word()
@@ -156,7 +156,7 @@ fn grounding(known: &Known, section: Section, name: &str) -> String {
     )
 }
 
-fn of_manifest(place: &Place<'_>) -> String {
+fn of_manifest(place: &Cursor<'_>) -> String {
     let Some(toml) = &place.toml else {
         return String::new();
     };

@@ -5,7 +5,7 @@ use logltn_train::manifest::Manifest;
 use serde_json::{Value, json};
 
 use super::definition::Section;
-use super::documents::{Kind, Place};
+use super::documents::{Cursor, Kind};
 use super::toml_place::TomlPlace;
 use super::uri;
 
@@ -22,13 +22,13 @@ struct Target {
 }
 
 /// The answer to `textDocument/prepareRename`: the range of the name, or why it cannot be renamed.
-pub fn prepare(place: &Place<'_>) -> Result<Value, String> {
+pub fn prepare(place: &Cursor<'_>) -> Result<Value, String> {
     let target = target(place)?;
     Ok(json!({ "range": uri::range(place.text, target.span), "placeholder": target.name }))
 }
 
 /// The answer to `textDocument/rename`: the edits of theory and manifest.
-pub fn rename(place: &Place<'_>, new: &str) -> Result<Value, String> {
+pub fn rename(place: &Cursor<'_>, new: &str) -> Result<Value, String> {
     let target = target(place)?;
     let known = &place.project;
     let as_words = words(&Source::new("name", format!("axiom a: P({new})")));
@@ -90,7 +90,7 @@ fn as_toml(text: &str, span: Span, new: &str) -> String {
     }
 }
 
-fn target(place: &Place<'_>) -> Result<Target, String> {
+fn target(place: &Cursor<'_>) -> Result<Target, String> {
     let nothing = || "there is nothing to rename here".to_string();
     let known = &place.project;
     if place.kind == Kind::Manifest {

@@ -27,6 +27,8 @@ pub struct Run {
     pub status: i32,
     pub stdout: String,
     pub stderr: String,
+    /// The most memory that it had at once, in bytes, where the system says so.
+    pub memory: Option<u64>,
 }
 
 impl Folder {
@@ -86,6 +88,32 @@ impl Folder {
             name.to_string_lossy()
                 .starts_with(&*start.to_string_lossy())
         })
+    }
+
+    /// Whether it is neither a file nor a folder.
+    pub fn is_pipe(&self, name: &str) -> bool {
+        let data = std::fs::metadata(self.path().join(name));
+        data.is_ok_and(|data| !data.is_file() && !data.is_dir())
+    }
+
+    /// The records of a run without what depends on the time.
+    #[track_caller]
+    pub fn records(&self, run: &str) -> Vec<Value> {
+        let text = self.read(&format!("{run}/metrics.jsonl"));
+        let record = |line: &str| {
+            let mut record: Value = serde_json::from_str(line).expect("JSON");
+            for key in ["step_time", "check"] {
+                let removed = record.as_object_mut().expect("an object").remove(key);
+                assert!(removed.is_some(), "{line}");
+            }
+            record
+        };
+        text.lines().map(record).collect()
+    }
+
+    #[track_caller]
+    pub fn weights(&self, run: &str) -> Vec<u8> {
+        self.bytes(&format!("{run}/weights.safetensors"))
     }
 
     /// Replaces a text that a file has.
@@ -227,13 +255,31 @@ pub fn run_with(dir: &Path, arguments: &[&str], input: Option<&[u8]>) -> Run {
         // One that refuses its flags does not read it.
         let _ = pipe.write_all(input);
     }
+    let status = format!("/proc/{}/status", child.id());
+    let watched = std::thread::spawn(move || most_memory(&status));
     let output = child.wait_with_output().expect("the program ends");
     Run {
         arguments: arguments.join(" "),
         status: output.status.code().expect("no signal"),
         stdout: String::from_utf8(output.stdout).expect("UTF-8"),
         stderr: String::from_utf8(output.stderr).expect("UTF-8"),
+        memory: watched.join().expect("it ends"),
     }
+}
+
+/// What a process took at most: a number that only grows, so looking now and then misses little.
+fn most_memory(status: &str) -> Option<u64> {
+    let mut most = None;
+    while let Ok(text) = std::fs::read_to_string(status) {
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let Some(kib) = line.and_then(|l| l.trim().strip_suffix("kB")?.trim().parse::<u64>().ok())
+        else {
+            break;
+        };
+        most = Some(1024 * kib);
+        std::thread::sleep(Duration::from_millis(3));
+    }
+    most
 }
 
 /// Sends a signal, such as `-INT`.
@@ -243,6 +289,36 @@ pub fn signal(child: &Child, name: &str) {
     let mut kill = Command::new("kill");
     let sent = kill.args([name, &child.id().to_string()]);
     assert!(sent.status().expect("kill").success());
+}
+
+/// SplitMix64.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next() % n.max(1) as u64) as usize
+    }
+
+    pub fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        &all[self.below(all.len())]
+    }
+
+    pub fn once_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    /// Between 0 and 1.
+    pub fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
 }
 
 /// The root of the repository.

@@ -129,58 +129,7 @@ impl Drop for Served {
 
 /// Pictures of three kinds, a network that learns to tell them apart, and an axiom that cannot hold.
 pub fn pictures_project() -> Folder {
-    const SIDE: usize = 8;
-    let mut npy: Vec<u8> = b"\x93NUMPY\x01\x00".to_vec();
-    let header =
-        format!("{{'descr': '<f4', 'fortran_order': False, 'shape': (12, {SIDE}, {SIDE}), }}");
-    let header = format!("{header:<117}\n");
-    npy.extend((header.len() as u16).to_le_bytes());
-    npy.extend(header.bytes());
-    for picture in 0..12usize {
-        for at in 0..SIDE * SIDE {
-            // A row, a column or the diagonal, somewhere.
-            let (y, x, place) = (at / SIDE, at % SIDE, picture / 3 + 1);
-            let lit = match picture % 3 {
-                0 => y == place,
-                1 => x == place,
-                _ => x == y,
-            };
-            let value = if lit {
-                1.0f32
-            } else {
-                (at * 7 % 10) as f32 / 50.0
-            };
-            npy.extend(value.to_le_bytes());
-        }
-    }
-    let labels: String = (0..12)
-        .map(|i| format!("{}\n", ["row", "column", "diagonal"][i % 3]))
-        .collect();
-    let rows: String = (0..12)
-        .map(|i| format!("{i},{}\n", ["row", "column", "diagonal"][i % 3]))
-        .collect();
-    let folder = Folder::new(&[
-        (
-            "t.ltn",
-            b"sort Image\nsort Kind = {row, column, diagonal}\ntable labelled(x: Image, k: Kind)\n\
-              predicate kind(Image, Kind)\n\
-              axiom examples: forall (x, k) in labelled. kind(x, k)\n\
-              axiom no_rows:  forall x: Image. kind(x, row) -> kind(x, column)\n\
-              axiom some:     forall k: Kind. exists x: Image. kind(x, k)\n",
-        ),
-        (
-            "m.toml",
-            b"theory = \"t.ltn\"\n[sorts.Image]\nfeatures = \"images.npy\"\nlabels = { file = \"labels.csv\" }\n\
-              [tables]\nlabelled = { rows = \"labelled.csv\" }\n\
-              [predicates.kind]\nnetwork = { layers = [\"flatten\", { dense = 16 }, \"elu\"] }\noutput = \"softmax\"\n\
-              [train]\nsteps = 200\nlearning_rate = { linear = [0.01, 0.001] }\ncheckpoint_every = 50\n\
-              [evaluate]\nevery = 20\nmetrics = [{ metric = \"accuracy\", predicate = \"kind\", labels = \"Image\" }]\n",
-        ),
-    ]);
-    folder.write("images.npy", &npy);
-    folder.write("labels.csv", format!("kind\n{labels}").as_bytes());
-    folder.write("labelled.csv", format!("x,k\n{rows}").as_bytes());
-    folder
+    super::project("pictures")
 }
 
 /// Trains the project to `runs/NAME`.

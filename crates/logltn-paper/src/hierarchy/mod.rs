@@ -19,9 +19,9 @@ use logltn_train::train::Trainer;
 
 use super::jobs::{Finding, Found, Progress};
 use super::published::{Other, cited};
-use super::record::{Job, RunRecord};
+use super::record::Job;
 use super::training::{train, trainer};
-use super::{Configuration, DataKind, Experiment, Metric, Options, load, places};
+use super::{Configuration, DataKind, Experiment, Metric, Options, data_folders, load, settings};
 use labelled::Labelled;
 pub use labelled::LabelledSet;
 
@@ -76,26 +76,24 @@ pub(super) struct Hierarchy {
 impl Hierarchy {
     pub fn new(options: &Options) -> Result<Hierarchy, Diagnostics> {
         let set = options.set;
-        let place = places::find(options.data.as_deref(), "hmc", set.files())?;
+        let place = data_folders::find(options.data.as_deref(), "hmc", set.files())?;
         let data = match &place {
             Some(place) => set.read(place)?,
             None => Labelled::made_up(),
         };
         let usual = if options.quick { QUICK_EPOCHS } else { EPOCHS };
         let epochs = options.epochs.unwrap_or(usual);
-        let settings = [
-            ("version", env!("CARGO_PKG_VERSION").to_string()),
-            ("data", DataKind::at(&place).name().to_string()),
+        let own = [
             ("set", set.name.to_string()),
             ("start", "how common each label is".to_string()),
             ("epochs", epochs.to_string()),
         ];
         Ok(Hierarchy {
+            settings: settings(DataKind::at(&place), own),
             set,
             place,
             data,
             epochs,
-            settings: settings.map(|(k, v)| (k.to_string(), v)).into(),
             work: PathBuf::new(),
         })
     }
@@ -145,7 +143,7 @@ impl Hierarchy {
         let files: Vec<(&str, &[u8])> = (files.iter())
             .map(|(name, text)| (name.as_str(), text.as_bytes()))
             .collect();
-        places::write_files(&self.work, &files)
+        data_folders::write_files(&self.work, &files)
     }
 
     /// Under `probability` the labels of a thing are one event: its log is their cross-entropy, given the law if there is one.
@@ -499,10 +497,6 @@ impl Experiment for Hierarchy {
             progress,
             |trainer, _, finding| self.measure(job.configuration, trainer, finding),
         )
-    }
-
-    fn draw(&self, _: &[(Job, RunRecord)], _: &Path) -> Result<Vec<(String, String)>, Diagnostics> {
-        Ok(Vec::new())
     }
 }
 

@@ -7,7 +7,7 @@ use logltn::{Code, ColumnData, Data, Diagnostic, Diagnostics, Labels, Source, Th
 use logltn_data::read_unpacked;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::places;
+use crate::data_folders;
 use crate::standin::{GraphFigures, standin_graph};
 
 /// What a relation is called when it is walked backwards.
@@ -93,7 +93,7 @@ impl GraphName {
     pub fn place(self, data: Option<&Path>) -> Result<Option<PathBuf>, Diagnostic> {
         let folder = format!("kg/{}", self.name());
         let is_graph = |folder: &Path| FILES.iter().all(|name| file(folder, name).is_file());
-        places::find_where(data, &folder, is_graph)
+        data_folders::find_where(data, &folder, is_graph)
     }
 }
 

@@ -24,7 +24,7 @@ use super::curves::curves;
 use super::jobs::{Finding, Found, Progress};
 use super::published::Other;
 use super::record::{Job, RunRecord};
-use super::{Configuration, DataKind, Experiment, Metric, Options, places};
+use super::{Configuration, DataKind, Experiment, Metric, Options, data_folders};
 use graph::Graph;
 use settings::Settings;
 
@@ -314,9 +314,9 @@ impl Experiment for KnowledgeGraph {
         for configuration in ALL {
             let name = format!("{}.ltn", configuration.name);
             let text = theory(configuration, self.settings.agreement);
-            places::write_files(folder, &[(&name, text.as_bytes())])?;
+            data_folders::write_files(folder, &[(&name, text.as_bytes())])?;
         }
-        places::write_files(folder, &[("mined.ltn", text.as_bytes())])
+        data_folders::write_files(folder, &[("mined.ltn", text.as_bytes())])
     }
 
     fn run(&self, job: &Job, progress: &Progress<'_>) -> Found {

@@ -21,7 +21,8 @@ use super::published::others;
 use super::record::{Job, RunRecord};
 use super::training::{train, trainer};
 use super::{
-    CONFIGURATIONS, Configuration, DataKind, Experiment, Metric, Options, Task, load, places,
+    CONFIGURATIONS, Configuration, DataKind, Experiment, Metric, Options, Task, data_folders, load,
+    settings,
 };
 pub use theory::addition_theory;
 
@@ -97,9 +98,7 @@ impl MultiAdd {
         }
         let default = if options.quick { QUICK_EPOCHS } else { EPOCHS };
         let epochs = options.epochs.unwrap_or(default);
-        let settings = [
-            ("version", env!("CARGO_PKG_VERSION").to_string()),
-            ("data", DataKind::Real.name().to_string()),
+        let own = [
             ("alpha", "1".to_string()),
             ("epochs", epochs.to_string()),
             ("batch", format!("{BATCH_IMAGES} images")),
@@ -109,7 +108,7 @@ impl MultiAdd {
         ];
         Ok(MultiAdd {
             place: mnist::find(options.data.as_deref())?,
-            settings: settings.map(|(k, v)| (k.to_string(), v)).into(),
+            settings: settings(DataKind::Real, own),
             epochs,
             digits,
             images: IMAGES,
@@ -243,7 +242,7 @@ impl Experiment for MultiAdd {
         }
         self.test_labels = test.labels.iter().map(|&l| usize::from(l)).collect();
         let images = mnist::idx([&train, &test], self.images);
-        places::write_files(folder, &[("images.idx", &images)])?;
+        data_folders::write_files(folder, &[("images.idx", &images)])?;
         for &digits in &self.digits {
             let [sums, labels] = theory::rows(&train, digits, self.samples_of(digits));
             let name = |what: &str, end: &str| format!("{what}-{digits}.{end}");
@@ -251,7 +250,7 @@ impl Experiment for MultiAdd {
                 let theory_name = name(table, "ltn");
                 let rows_name = name(table, "csv");
                 let manifest = manifest(&theory_name, table, &rows_name, digits, self.epochs);
-                places::write_files(
+                data_folders::write_files(
                     folder,
                     &[
                         (theory_name.as_str(), theory.as_bytes()),

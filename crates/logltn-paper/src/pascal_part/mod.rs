@@ -21,8 +21,8 @@ use super::jobs::{Found, Progress};
 use super::record::{Job, RunRecord};
 use super::training::{train, trainer};
 use super::{
-    CONFIGURATIONS, Configuration, DataKind, Experiment, Metric, Options, common_settings, load,
-    places,
+    CONFIGURATIONS, Configuration, DataKind, Experiment, Metric, Options, data_folders, load,
+    settings,
 };
 use crate::standin::SceneBox;
 use annotations::Annotations;
@@ -115,7 +115,8 @@ impl PascalPart {
             .into());
         }
         let steps = options.steps.unwrap_or(STEPS);
-        let mut settings = common_settings(options, kind(&place));
+        let alpha_end = [("alpha_end", options.alpha_end.to_string())];
+        let mut settings = settings(kind(&place), alpha_end);
         let mut set = |key: &str, value: String| settings.insert(key.into(), value);
         set("steps", steps.to_string());
         let annotations = match place {
@@ -219,7 +220,7 @@ impl PascalPart {
         let files: Vec<(&str, &[u8])> = (files.iter())
             .map(|(name, text)| (name.as_str(), text.as_bytes()))
             .collect();
-        places::write_files(folder, &files)
+        data_folders::write_files(folder, &files)
     }
 
     /// Steps on the examples alone.
@@ -234,19 +235,19 @@ impl PascalPart {
 /// The authors' features if they are there, else annotations.
 fn find(data: Option<&Path>) -> Result<Place, Diagnostics> {
     const NAME: &str = "pascal-part";
-    if let Some(folder) = places::find(data, NAME, &hdf5::FILES)? {
+    if let Some(folder) = data_folders::find(data, NAME, &hdf5::FILES)? {
         return Ok(Place::Hdf5(folder));
     }
     for (one, other) in [(0, 1), (1, 0)] {
         let [one, other] = [hdf5::FILES[one], hdf5::FILES[other]];
-        if let Some(folder) = places::find(data, NAME, &[one])? {
+        if let Some(folder) = data_folders::find(data, NAME, &[one])? {
             let message = format!("{}: there is `{one}`, but no `{other}`", folder.display());
             return Err(Diagnostic::error(Code::FileNotFound, message)
                 .help("both are needed; without either, features are simulated")
                 .into());
         }
     }
-    Ok(match places::find(data, NAME, &annotations::FILES)? {
+    Ok(match data_folders::find(data, NAME, &annotations::FILES)? {
         Some(folder) => Place::Annotations(folder),
         None => Place::Nowhere,
     })

@@ -28,16 +28,15 @@ pub struct Axiom {
 
 impl Axiom {
     pub(super) fn read(item: &Item<'_>) -> Option<Axiom> {
-        let what = "a table with `weight`, `alpha`, `p`, `p_forall`, `sample` or `hard`";
-        let mut table = item.table(what)?;
+        let mut table = item.table()?;
         let [alpha, p, p_forall] =
             Parameters::NAMES.map(|name| table.read(name, |item| read_parameter(name, item)));
         let axiom = Axiom {
-            weight: table.number("weight", "at least 0 and finite", |w| w >= 0.0),
+            weight: table.number("weight"),
             alpha,
             p,
             p_forall,
-            sample: table.size("sample", u64::from(u32::MAX)).map(|n| n.value),
+            sample: table.size("sample").map(|n| n.value),
             hard: table.flag("hard"),
         };
         table.end()?;

@@ -8,7 +8,7 @@ use logltn_learn::ClosedForm;
 use super::Section;
 use super::phrase::Phrase;
 use super::reader::{Item, Names};
-use super::symbols::{SINGLE, fits_single, is_word};
+use super::symbols::is_word;
 
 const EXAMPLE: &str = "{ logit = \"margin - norm(h + r - t)\" }";
 
@@ -52,11 +52,10 @@ fn read_form(item: &Item<'_>) -> Option<ClosedForm> {
         return item.expected_with_help(&what, Some(help.to_string()));
     }
     let problems = item.problems;
-    let mut table = item.table(EXAMPLE)?;
+    let table = item.table()?;
     let [truth, log_truth, logit, softmax] =
         ["truth", "log_truth", "logit", "softmax"].map(|key| table.take(key));
     let (place, before) = (table.span, problems.count());
-    table.at_most_one(&[&truth, &log_truth, &logit, &softmax]);
     table.end()?;
     let (text, make): (_, fn(String) -> ClosedForm) = match (truth, log_truth, logit, softmax) {
         (Some(text), ..) => (text, ClosedForm::truth),
@@ -109,10 +108,10 @@ fn read_learn(item: &Item<'_>, args: Option<&Names>) -> Option<Section<Vec<f64>>
             item.refuse_empty("expected a number or numbers");
             return None;
         }
-        let number = |item: &Item<'_>| item.number_where(SINGLE, fits_single).map(|x| x.value);
+        let number = |item: &Item<'_>| item.number().map(|x| x.value);
         match item.is_number() {
             true => number(item).map(|x| vec![x]),
-            false => item.list("a number, or an array such as [0, 0, 1]", number),
+            false => item.list(number),
         }
     })?;
     (problems.count() == before).then_some(section)

@@ -7,7 +7,6 @@ use logltn::{Code, Diagnostic, Number};
 use logltn_data::ColumnKind;
 use logltn_learn::Spanned;
 
-use super::network::MAX_WIDTH;
 use super::phrase::read_distance;
 use super::reader::{self, Item};
 
@@ -106,13 +105,8 @@ pub enum Param {
 
 impl Sort {
     pub(super) fn read(item: &Item<'_>) -> Option<Sort> {
-        let mut table = item.table("a table with `features` or `individuals`")?;
+        let mut table = item.table()?;
         let (features, individuals) = (table.take("features"), table.take("individuals"));
-        let learnable = table.take("learnable");
-        table.at_most_one(&[&features, &individuals]);
-        if features.is_some() {
-            table.at_most_one(&[&features, &learnable]);
-        }
         if let (Some(split), None) = (table.take("split"), &features) {
             let what = format!("`{}` is for a sort with `features`", split.path);
             split.misplaced("no features", what, "");
@@ -124,8 +118,8 @@ impl Sort {
         let individuals = individuals.map(|item| table.value(&item, read_individuals));
         let sort = Sort {
             individuals: features.or(individuals).flatten(),
-            learnable: table.size("learnable", MAX_WIDTH),
-            sample: table.size("sample", u64::from(u32::MAX)),
+            learnable: table.size("learnable"),
+            sample: table.size("sample"),
             labels: table.read("labels", Labels::read),
             split: table.read("split", Split::read),
         };
@@ -136,9 +130,8 @@ impl Sort {
 
 impl Split {
     fn read(item: &Item<'_>) -> Option<Spanned<Split>> {
-        let what = "a table such as { test = 0.2 } or { column = \"split\" }";
-        let mut table = item.table(what)?;
-        if let Some(column) = table.text("column", "a column's name") {
+        let mut table = item.table()?;
+        if let Some(column) = table.text("column") {
             for other in ["test", "valid", "seed", "by"] {
                 if let Some(other) = table.take(other) {
                     let path = &other.path;
@@ -153,12 +146,10 @@ impl Split {
         }
         let mut shares = Vec::new();
         for name in ["test", "valid"] {
-            let inside = |x: f64| x > 0.0 && x < 1.0;
-            let share = table.number(name, "above 0 and below 1", inside);
-            shares.extend(share.map(|share| (name, share)));
+            shares.extend(table.number(name).map(|share| (name, share)));
         }
-        let seed = table.whole("seed", 0, i64::MAX as u64).unwrap_or(0);
-        let by = table.text("by", "a column's name");
+        let seed = table.whole("seed").unwrap_or(0);
+        let by = table.text("by");
         table.end()?;
         if shares.is_empty() || shares.iter().map(|(_, share)| share).sum::<f64>() >= 1.0 {
             let what = match shares.is_empty() {
@@ -178,13 +169,12 @@ fn read_individuals(item: &Item<'_>) -> Option<Individuals> {
     if item.is_string() {
         return item.file().map(Individuals::LabelFile);
     }
-    let what = "a file of labels, or an array of names such as [\"ann\", \"bob\"]";
-    let names = item.names(what)?;
+    let names = item.names()?;
     if names.is_empty() {
         let what = format!("`{}` is empty: the sort has no individuals", item.path);
         item.wrong("", Diagnostic::warning(Code::EmptySort, what));
     }
-    Some(Individuals::Names(Spanned::new(names, item.span)))
+    Some(Individuals::Names(names))
 }
 
 impl FeatureSource {
@@ -198,19 +188,18 @@ impl FeatureSource {
                 prepare: None,
             });
         }
-        let mut table = item.table("a file, or a table with `file`")?;
+        let mut table = item.table()?;
         let file = table.require("file", "\"people.csv\"");
         let file = file.and_then(|file| table.value(&file, Item::file));
-        let what = "an array of columns' names such as [\"age\", \"height\"]";
         let columns = table.read("columns", |item| {
-            let columns = item.names(what)?;
+            let columns = item.names()?;
             if columns.is_empty() {
                 item.refuse_empty("an individual would have no features");
                 return None;
             }
-            Some(Spanned::new(columns, item.span))
+            Some(columns)
         });
-        let names = table.text("names", "a column's name");
+        let names = table.text("names");
         if let (Some(chosen), Some(except)) = (&columns, table.take("except")) {
             let what = format!(
                 "`{}` cannot be given: `columns` names all features",
@@ -220,11 +209,8 @@ impl FeatureSource {
             let error = error.help("remove one of the two");
             item.problems.push(except.key, "not needed", error);
         }
-        let what = "an array of columns' names such as [\"id\", \"price\"]";
         // An index that a data frame wrote has no name.
-        let except = table.read("except", |item| {
-            Some(Spanned::new(item.names_or_empty(what)?, item.span))
-        });
+        let except = table.read("except", Item::names_or_empty);
         let prepare = table.read("prepare", read_prepare).flatten();
         let before = item.problems.count();
         table.end()?;
@@ -263,24 +249,19 @@ pub(super) type OwnColumns = (
 
 /// Reads the two.
 pub(super) fn read_own_columns(table: &mut reader::Table<'_>) -> OwnColumns {
-    let given = [table.take("column"), table.take("columns")];
-    table.at_most_one(&[&given[0], &given[1]]);
-    let column = table.text("column", "a column's name").map(|name| {
+    let column = table.text("column").map(|name| {
         let span = name.span;
         Spanned::new(vec![name], span)
     });
-    let what = "an array of columns' names such as [\"a\", \"b\"]";
-    let columns = table.names("columns", what);
-    let part = table.text("part", "a part such as \"train\" or \"test\"");
-    (column.or(columns), part)
+    let columns = table.names("columns");
+    (column.or(columns), table.text("part"))
 }
 
 impl Labels {
     fn read(item: &Item<'_>) -> Option<Spanned<Labels>> {
-        let mut table =
-            item.table("a table such as { file = \"labels.csv\", column = \"Class\" }")?;
+        let mut table = item.table()?;
         let file = table.require("file", "\"labels.csv\"");
-        let column = table.text("column", "a column's name");
+        let column = table.text("column");
         let file = file.and_then(|file| file.file());
         table.end()?;
         let labels = Labels {
@@ -293,11 +274,11 @@ impl Labels {
 
 impl Table {
     pub(super) fn read(item: &Item<'_>) -> Option<Table> {
-        let mut table = item.table("a table such as { rows = \"rows.csv\" }")?;
+        let mut table = item.table()?;
         let rows = table.require("rows", "\"rows.csv\"");
         let rows = rows.and_then(|rows| rows.file());
         let (columns, part) = read_own_columns(&mut table);
-        let batch = table.size("batch", u64::from(u32::MAX));
+        let batch = table.size("batch");
         table.end()?;
         Some(Table {
             rows: rows?,
@@ -313,13 +294,11 @@ impl Param {
         if item.is_number() {
             return item.exact_number().map(Param::Number);
         }
-        let what = "a number, or { percentile = 2.5, of = \"dist(S, S)\" }";
-        let mut table = item.table(what)?;
+        let mut table = item.table()?;
         let percentile = table.require("percentile", "2.5");
         let of = table.require("of", "\"dist(S, S)\"");
-        table.finish();
-        let inside = |p: f64| (0.0..=100.0).contains(&p);
-        let percentile = percentile.and_then(|item| item.number_where("between 0 and 100", inside));
+        table.end();
+        let percentile = percentile.and_then(|item| item.number());
         let sorts = of.and_then(|item| read_distance(&item));
         Some(Param::Percentile {
             percentile: percentile?,

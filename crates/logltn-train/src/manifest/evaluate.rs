@@ -8,7 +8,7 @@ use logltn_learn::metrics::{Against, Subject};
 use logltn_learn::{MetricKind, Spanned};
 
 use super::data::read_own_columns;
-use super::reader::{Item, Problems, Table, quoted_list};
+use super::reader::{Item, Problems, quoted_list};
 
 /// What is measured, and how often.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -92,9 +92,7 @@ impl MetricSpec {
     }
 
     fn read(item: &Item<'_>) -> Option<MetricSpec> {
-        let what =
-            "a metric such as { metric = \"accuracy\", predicate = \"P\", rows = \"test.csv\" }";
-        let mut table = item.table(what)?;
+        let mut table = item.table()?;
         let kind = table.require("metric", "\"accuracy\"");
         let keys = Keys {
             subjects: [Subject::Predicate, Subject::Function, Subject::Table]
@@ -106,23 +104,23 @@ impl MetricSpec {
             of: table.take("of"),
             filter: table.take("filter"),
         };
-        let name = table.text("name", "a name for reports");
+        let name = table.text("name");
         let span = table.span;
         let kind = kind.and_then(|item| item.one_of(MetricKind::ALL));
         // The other keys depend on the kind.
         let Some(Spanned { value: kind, .. }) = kind else {
-            table.finish();
+            table.end();
             return None;
         };
         let problems = item.problems;
         let before = problems.count();
-        keys.check(kind, span, &mut table, problems);
+        keys.check(kind, span, &table.path, problems);
         let of = (keys.subjects.iter())
             .find(|(subject, _)| *subject == kind.subject())
             .and_then(|(_, of)| of.as_ref())
-            .and_then(|of| of.string(&format!("a {}'s name", kind.subject().key())));
+            .and_then(Item::text);
         let rows = table.read("rows", Item::file);
-        let labels = table.text("labels", "a sort's name");
+        let labels = table.text("labels");
         let ranking = (kind.against() == Against::Ranks).then(|| keys.ranking());
         let truth = match (rows, labels) {
             (Some(file), _) => MetricTruth::Rows(file),
@@ -147,8 +145,7 @@ impl MetricSpec {
 
 impl Keys<'_> {
     /// Checks that a metric has all keys that it needs, and no others.
-    fn check(&self, kind: MetricKind, span: Span, table: &mut Table<'_>, problems: &Problems<'_>) {
-        let path = table.path.clone();
+    fn check(&self, kind: MetricKind, span: Span, path: &str, problems: &Problems<'_>) {
         let name = kind.name();
         let subject = kind.subject();
         let missing = |key: &str, help: String| {
@@ -194,7 +191,6 @@ impl Keys<'_> {
         if kind.takes_k() && self.k.is_none() {
             missing("k", "add `k = 10`".into());
         }
-        table.at_most_one(&[&self.rows, &self.labels]);
         let useless = |item: &Option<Item<'_>>, useful: bool, who: &str| {
             if let (Some(item), false) = (item, useful) {
                 let what = format!("`{}` cannot be given: it is for {who}", item.path);
@@ -227,13 +223,12 @@ impl Keys<'_> {
     }
 
     fn ranking(&self) -> Option<Ranking> {
-        let of = (self.of.as_ref()).and_then(|of| of.string("an argument's name"));
-        let table = |item: &Item<'_>| item.string("a table's name");
+        let of = self.of.as_ref().and_then(Item::text);
         let filter = (self.filter.as_ref()).map(|item| match item.is_string() {
-            true => table(item).map(|table| vec![table]),
-            false => item.list("an array of tables", table),
+            true => item.text().map(|table| vec![table]),
+            false => item.list(Item::text),
         });
-        let k = (self.k.as_ref()).map(|k| k.size(u64::from(u32::MAX)));
+        let k = self.k.as_ref().map(Item::size);
         Some(Ranking {
             of: of?,
             filter: filter.unwrap_or_else(|| Some(Vec::new()))?,
@@ -250,11 +245,9 @@ fn named(which: impl Fn(MetricKind) -> bool) -> String {
 
 impl Evaluate {
     pub(super) fn read(item: &Item<'_>) -> Option<Evaluate> {
-        let mut table = item.table("a table with `metrics`")?;
-        let every = table.whole("every", 1, i64::MAX as u64);
-        let metrics = table.read("metrics", |item| {
-            item.list("an array of metrics", MetricSpec::read)
-        });
+        let mut table = item.table()?;
+        let every = table.whole("every");
+        let metrics = table.read("metrics", |item| item.list(MetricSpec::read));
         let metrics = metrics.unwrap_or_default();
         let mut labels = BTreeMap::new();
         for metric in &metrics {

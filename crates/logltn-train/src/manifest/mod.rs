@@ -58,6 +58,7 @@ pub use schedule::Scheduled;
 pub use symbols::{Constant, Function, Grounding, Output, Predicate};
 pub use train::{EarlyStop, Phase, Start, Train};
 
+use keys::MANIFEST;
 use reader::Problems;
 
 /// The named entries of a section, such as the sorts of `[sorts]`; the place of each is its name.
@@ -321,7 +322,13 @@ fn read_document<'d>(
     dir: &Path,
     problems: &'d Problems<'d>,
 ) -> Option<Manifest> {
-    let mut table = reader::Table::new(problems, String::new(), Span::new(0, 0), document);
+    let mut table = reader::Table::new(
+        problems,
+        String::new(),
+        Span::new(0, 0),
+        document,
+        &MANIFEST,
+    );
     let theory = table
         .require("theory", "\"theory.ltn\"")
         .and_then(|item| item.file());
@@ -360,7 +367,7 @@ fn read_document<'d>(
         .take("evaluate")
         .and_then(|item| Some(Spanned::new(Evaluate::read(&item)?, item.key)));
     let evaluate_is_sound = problems.count() == before;
-    table.finish();
+    table.end();
     let declared: BTreeSet<&str> = network_names.unwrap_or_default();
     symbols::check_shared(&networks, &declared, &predicates, &functions, problems);
     if let (Some(train), true) = (&train, evaluate_is_sound) {

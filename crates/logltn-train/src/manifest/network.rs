@@ -45,13 +45,22 @@ pub enum Cnn {
     LeNet,
 }
 
-fn activations() -> [(&'static str, Activation); 4] {
+pub(super) const CNNS: [(&str, Cnn); 1] = [("lenet", Cnn::LeNet)];
+
+pub(super) fn activations() -> [(&'static str, Activation); 4] {
     Activation::ALL.map(|activation| (activation.name(), activation))
+}
+
+/// The layers that are words.
+pub(super) fn layer_words() -> Vec<(&'static str, Layer)> {
+    let mut words = vec![("flatten", Layer::Flatten)];
+    words.extend(activations().map(|(name, a)| (name, Layer::Activation(a))));
+    words
 }
 
 /// Large enough for any CPU network, small enough that a typo does not exhaust memory.
 pub(super) const MAX_WIDTH: u64 = 1 << 20;
-const MAX_SIDE: u64 = 1024;
+pub(super) const MAX_SIDE: u64 = 1024;
 
 /// A network of its own, or the name of one in `[networks]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,10 +111,9 @@ impl Network {
     }
 
     pub(super) fn read(item: &Item<'_>) -> Option<Network> {
-        let mut table = item.table("a table such as { mlp = [16, 16] }")?;
+        let mut table = item.table()?;
         let span = table.span;
         let [mlp, cnn, layers] = ["mlp", "cnn", "layers"].map(|key| table.take(key));
-        table.at_most_one(&[&mlp, &cnn, &layers]);
         if let (None, Some(activation)) = (&mlp, table.take("activation")) {
             let what = format!("`{}` goes with `mlp` only", activation.path);
             let help = "in `layers`, write activations as layers: [{ dense = 100 }, \"elu\"]";
@@ -114,7 +122,7 @@ impl Network {
         let body = match (&mlp, &cnn, &layers) {
             (Some(_), ..) => read_mlp(&mut table),
             (_, Some(cnn), _) => {
-                let cnn = cnn.one_of(&[("lenet", Cnn::LeNet)]);
+                let cnn = cnn.one_of(&CNNS);
                 cnn.map(|cnn| NetworkBody::Cnn(cnn.value))
             }
             (.., Some(layers)) => read_layers(layers),
@@ -130,7 +138,7 @@ impl Network {
             if item.is_empty_array() {
                 item.refuse_empty("a network must read something");
             }
-            item.list("an array of strings such as [\"x.position\"]", read_input)
+            item.list(read_input)
         });
         let undecided = table
             .read("undecided", Item::boolean)
@@ -146,9 +154,8 @@ impl Network {
 }
 
 fn read_mlp(table: &mut Table<'_>) -> Option<NetworkBody> {
-    let what = "an array of hidden widths such as [16, 16]";
-    let width = |width: &Item<'_>| width.size(MAX_WIDTH).map(|w| w.value);
-    let widths = table.read("mlp", |mlp| mlp.list(what, width));
+    let width = |width: &Item<'_>| width.size().map(|w| w.value);
+    let widths = table.read("mlp", |mlp| mlp.list(width));
     let activation = table.read("activation", |item| item.one_of(&activations()));
     Some(NetworkBody::Mlp {
         widths: widths?,
@@ -157,35 +164,27 @@ fn read_mlp(table: &mut Table<'_>) -> Option<NetworkBody> {
 }
 
 fn read_layers(item: &Item<'_>) -> Option<NetworkBody> {
-    let what = "an array of layers such as [{ dense = 100 }, \"elu\"]";
-    let layers = item.list(what, read_layer)?;
+    let layers = item.list(read_layer)?;
     check_order(&layers, item.problems);
     Some(NetworkBody::Layers(layers))
 }
 
 fn read_layer(item: &Item<'_>) -> Option<Spanned<Layer>> {
     if item.is_string() {
-        let mut words = vec![("flatten", Layer::Flatten)];
-        words.extend(activations().map(|(name, a)| (name, Layer::Activation(a))));
-        return item.one_of(&words);
+        return item.one_of(&layer_words());
     }
-    let what =
-        "a layer such as { dense = 100 }, { conv = [6, 5] }, { pool = 2 }, \"flatten\" or \"elu\"";
-    let mut table = item.table(what)?;
+    let table = item.table()?;
     let kinds = ["conv", "pool", "dense", "dropout"];
     let [conv, pool, dense, dropout] = kinds.map(|key| table.take(key));
-    table.at_most_one(&[&conv, &pool, &dense, &dropout]);
     table.end()?;
     let layer = if let Some(conv) = conv {
         read_convolution(&conv)?
     } else if let Some(pool) = pool {
-        Layer::Pool(pool.size(MAX_SIDE)?.value)
+        Layer::Pool(pool.size()?.value)
     } else if let Some(dense) = dense {
-        Layer::Dense(dense.size(MAX_WIDTH)?.value)
+        Layer::Dense(dense.size()?.value)
     } else if let Some(dropout) = dropout {
-        let share = |n: f64| (0.0..1.0).contains(&(n as f32));
-        let share = dropout.number_where("at least 0 and below 1", share)?;
-        Layer::Dropout(share.value as f32)
+        Layer::Dropout(dropout.number()?.value as f32)
     } else {
         let words = quoted_list(["flatten", "elu", "relu", "tanh", "sigmoid"]);
         let error = Diagnostic::error(
@@ -201,15 +200,15 @@ fn read_layer(item: &Item<'_>) -> Option<Spanned<Layer>> {
 }
 
 fn read_convolution(conv: &Item<'_>) -> Option<Layer> {
-    let what = "two whole numbers: [filters, kernel]";
-    let members = conv.items(what)?;
+    let members = conv.items()?;
     let [filters, kernel] = members.as_slice() else {
         let (path, count) = (&conv.path, members.len());
-        let what = format!("`{path}`: expected {what}, found {count} of them");
+        let expected = conv.array().0;
+        let what = format!("`{path}`: expected {expected}, found {count} of them");
         conv.wrong("", Diagnostic::error(Code::WrongType, what));
         return None;
     };
-    let (filters, kernel) = (filters.size(MAX_WIDTH), kernel.size(MAX_SIDE));
+    let (filters, kernel) = (filters.size(), kernel.size());
     Some(Layer::Conv {
         filters: filters?.value,
         kernel: kernel?.value,

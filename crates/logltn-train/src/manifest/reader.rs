@@ -1,8 +1,7 @@
 //! Reading TOML without stopping at the first mistake.
 //!
-//! [`Problems`] collects errors. [`Item`] is one value with its path and place, with conversions to a number, a
-//! string, a list. [`Table`] records every key that is requested, so that all other keys can be refused, and the list
-//! of known keys always matches the keys that are read.
+//! [`Problems`] collects errors. [`Item`] is one value with its path and place, and what the table of keys says of it; it is read as a
+//! number, a string, a list. [`Table`] has the keys of a [`Group`], refuses others, and those that exclude each other.
 //!
 //! Everything returns an `Option`: `None` means "reported, carry on with the rest of the file".
 
@@ -15,7 +14,7 @@ use logltn_learn::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::Section;
-use super::keys::MANIFEST;
+use super::keys::{Group, Kind, Range};
 
 /// All that was found wrong, put into the order of the file at the end.
 ///
@@ -67,10 +66,12 @@ pub(super) struct Item<'d> {
     /// The value; for a `[header]`, the header.
     pub(super) span: Span,
     pub(super) value: &'d DeValue<'d>,
+    /// What it may be.
+    kind: Kind,
 }
 
 /// The kind of a value, in words.
-fn kind(value: &DeValue<'_>) -> &'static str {
+fn found(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a string",
         DeValue::Integer(_) => "an integer",
@@ -107,7 +108,7 @@ impl<'d> Item<'d> {
     }
 
     pub(super) fn expected_with_help<T>(&self, what: &str, help: Option<String>) -> Option<T> {
-        let found = kind(self.value);
+        let found = found(self.value);
         let message = format!("`{}`: expected {what}, found {found}", self.path);
         self.problems.push(
             self.span,
@@ -118,7 +119,7 @@ impl<'d> Item<'d> {
     }
 
     /// Reports that the value is of the right kind but out of range.
-    fn out_of_range<T>(&self, range: &str) -> Option<T> {
+    pub(super) fn out_of_range<T>(&self, range: &str) -> Option<T> {
         let found = self.problems.source.slice(self.span);
         let message = format!("`{}` must be {range}, not {found}", self.path);
         self.problems.push(
@@ -157,6 +158,15 @@ impl<'d> Item<'d> {
         }
     }
 
+    /// The same, of what the table of keys says.
+    pub(super) fn text(&self) -> Option<Spanned<String>> {
+        let what = self.kind.find(|kind| match kind {
+            Kind::Text(what) => Some(what),
+            _ => None,
+        });
+        self.string(what.unwrap_or("a string"))
+    }
+
     /// The path of a file, as written.
     pub(super) fn file(&self) -> Option<Spanned<PathBuf>> {
         let text = self.string("the path of a file, as a string")?;
@@ -191,7 +201,7 @@ impl<'d> Item<'d> {
     }
 
     /// A finite number, whole or not.
-    pub(super) fn number(&self) -> Option<Spanned<f64>> {
+    fn finite(&self) -> Option<Spanned<f64>> {
         let value = match self.value {
             DeValue::Integer(n) => i128::from_str_radix(n.as_str(), n.radix())
                 .ok()
@@ -208,7 +218,7 @@ impl<'d> Item<'d> {
     /// A number of a guard: an integer stays exact.
     pub(super) fn exact_number(&self) -> Option<Number> {
         let DeValue::Integer(n) = self.value else {
-            return self.number().map(|n| Number::Real(n.value));
+            return self.finite().map(|n| Number::Real(n.value));
         };
         match i64::from_str_radix(n.as_str(), n.radix()) {
             Ok(n) => Some(Number::Int(n)),
@@ -218,22 +228,26 @@ impl<'d> Item<'d> {
         }
     }
 
-    /// A finite number for which `fits` holds; `range` describes the condition.
-    pub(super) fn number_where(
-        &self,
-        range: &str,
-        fits: impl Fn(f64) -> bool,
-    ) -> Option<Spanned<f64>> {
-        let number = self.number()?;
-        if fits(number.value) {
-            Some(number)
-        } else {
-            self.out_of_range(range)
+    /// A finite number in its range.
+    pub(super) fn number(&self) -> Option<Spanned<f64>> {
+        let range = self.kind.find(|kind| match kind {
+            Kind::Number(range) => Some(range),
+            _ => None,
+        });
+        let number = self.finite()?;
+        match range {
+            Some(Range { words, fits, .. }) if !fits(number.value) => self.out_of_range(words),
+            _ => Some(number),
         }
     }
 
-    /// A whole number from `least` to `most`.
-    pub(super) fn whole(&self, least: u64, most: u64) -> Option<Spanned<u64>> {
+    /// A whole number in its range.
+    pub(super) fn whole(&self) -> Option<Spanned<u64>> {
+        let range = self.kind.find(|kind| match kind {
+            Kind::Whole(least, most) => Some((least, most)),
+            _ => None,
+        });
+        let (least, most) = range.unwrap_or((0, u64::MAX));
         let DeValue::Integer(n) = self.value else {
             return self.expected("a whole number");
         };
@@ -250,17 +264,29 @@ impl<'d> Item<'d> {
     }
 
     /// [`Item::whole`] for sizes and counts of things in memory.
-    pub(super) fn size(&self, most: u64) -> Option<Spanned<usize>> {
-        let n = self.whole(1, most)?;
+    pub(super) fn size(&self) -> Option<Spanned<usize>> {
+        let n = self.whole()?;
         Some(Spanned::new(n.value as usize, n.span))
     }
 
-    /// The members of an array; `what` says what they should be.
-    pub(super) fn items(&self, what: &str) -> Option<Vec<Item<'d>>> {
+    /// The array that it should be, in words, and the kinds of its members.
+    pub(super) fn array(&self) -> (&'static str, &'static [Kind]) {
+        let list = self.kind.find(|kind| match kind {
+            Kind::List(what, each) => Some((what, std::slice::from_ref(each))),
+            Kind::Tuple(what, kinds) => Some((what, kinds)),
+            _ => None,
+        });
+        list.unwrap_or(("an array", &[]))
+    }
+
+    /// The members of an array.
+    pub(super) fn items(&self) -> Option<Vec<Item<'d>>> {
+        let (what, kinds) = self.array();
         let DeValue::Array(array) = self.value else {
             return self.expected(what);
         };
         let item = |(i, member): (usize, &'d toml::Spanned<DeValue<'d>>)| Item {
+            kind: kinds.get(i).or(kinds.last()).copied().unwrap_or(self.kind),
             problems: self.problems,
             path: format!("{}[{i}]", self.path),
             key: span(member.span()),
@@ -271,33 +297,28 @@ impl<'d> Item<'d> {
     }
 
     /// An array whose members are read one by one; bad members are reported and left out.
-    pub(super) fn list<T>(
-        &self,
-        what: &str,
-        read: impl FnMut(&Item<'d>) -> Option<T>,
-    ) -> Option<Vec<T>> {
-        let items = self.items(what)?;
+    pub(super) fn list<T>(&self, read: impl FnMut(&Item<'d>) -> Option<T>) -> Option<Vec<T>> {
+        let items = self.items()?;
         Some(items.iter().filter_map(read).collect())
     }
 
     /// A list of different, non-empty strings.
-    pub(super) fn names(&self, what: &str) -> Option<Vec<Spanned<String>>> {
-        let names = self.list(what, |item| item.string("a name"))?;
-        self.different(names)
+    pub(super) fn names(&self) -> Option<Names> {
+        self.different(Item::text)
     }
 
     /// A list of different strings, one of which may be empty.
-    pub(super) fn names_or_empty(&self, what: &str) -> Option<Vec<Spanned<String>>> {
-        let names = self.list(what, |item| match item.value {
+    pub(super) fn names_or_empty(&self) -> Option<Names> {
+        self.different(|item| match item.value {
             DeValue::String(text) if text.is_empty() => {
                 Some(Spanned::new(String::new(), item.span))
             }
-            _ => item.string("a name"),
-        })?;
-        self.different(names)
+            _ => item.text(),
+        })
     }
 
-    fn different(&self, names: Vec<Spanned<String>>) -> Option<Vec<Spanned<String>>> {
+    fn different(&self, read: fn(&Item<'d>) -> Option<Spanned<String>>) -> Option<Names> {
+        let names = self.list(read)?;
         let mut first = std::collections::BTreeMap::new();
         for name in &names {
             if let Some(earlier) = first.insert(name.as_str(), name.span) {
@@ -312,19 +333,18 @@ impl<'d> Item<'d> {
                 );
             }
         }
-        Some(names)
+        Some(Spanned::new(names, self.span))
     }
 
-    /// The table with keys; `what` says what it should be.
-    pub(super) fn table(&self, what: &str) -> Option<Table<'d>> {
+    /// The table with keys.
+    pub(super) fn table(&self) -> Option<Table<'d>> {
+        let group = self.kind.groups().into_iter().next()?;
         match self.value {
-            DeValue::Table(table) => Some(Table::new(
-                self.problems,
-                self.path.clone(),
-                self.place(),
-                table,
-            )),
-            _ => self.expected(what),
+            DeValue::Table(table) => {
+                let (problems, path) = (self.problems, self.path.clone());
+                Some(Table::new(problems, path, self.place(), table, group))
+            }
+            _ => self.expected(group.expected),
         }
     }
 
@@ -360,8 +380,20 @@ impl<'d> Item<'d> {
             broken.insert(self.path.clone());
             return self.expected("a table");
         };
+        let each = self.kind.find(|kind| match kind {
+            Kind::Named(each) => Some(*each),
+            _ => None,
+        });
         let mut section = Section::new();
-        for item in Table::new(self.problems, self.path.clone(), self.span, table).all() {
+        for (name, value) in table {
+            let item = Item {
+                problems: self.problems,
+                path: format!("{}.{}", self.path, name.get_ref()),
+                key: span(name.span()),
+                span: span(value.span()),
+                value: value.get_ref(),
+                kind: each.unwrap_or(self.kind),
+            };
             let name = item.path.split_at(self.path.len() + 1).1.to_owned();
             if name.is_empty() {
                 self.problems.error(
@@ -386,14 +418,14 @@ impl<'d> Item<'d> {
 /// Names with their places.
 pub(super) type Names = Spanned<Vec<Spanned<String>>>;
 
-/// A table that records which of its keys were requested.
+/// A table with the keys of a group.
 pub(super) struct Table<'d> {
     problems: &'d Problems<'d>,
     /// As in `predicates.C`; empty for the whole file.
     pub(super) path: String,
     pub(super) span: Span,
     table: &'d DeTable<'d>,
-    known: Vec<&'static str>,
+    pub(super) group: &'static Group,
     /// Whether everything so far could be read.
     sound: bool,
 }
@@ -404,26 +436,38 @@ impl<'d> Table<'d> {
         path: String,
         span: Span,
         table: &'d DeTable<'d>,
+        group: &'static Group,
     ) -> Table<'d> {
         Table {
             problems,
             path,
             span,
             table,
-            known: Vec::new(),
+            group,
             sound: true,
         }
     }
 
-    /// The value of `key`, if it is there. Every key must be requested before [`Table::finish`].
-    pub(super) fn take(&mut self, key: &'static str) -> Option<Item<'d>> {
-        if !self.known.contains(&key) {
-            self.known.push(key);
-            #[cfg(test)]
-            asked::note(&self.path, key);
-        }
+    /// The value of `key`, if it is there.
+    pub(super) fn take(&self, key: &'static str) -> Option<Item<'d>> {
+        #[cfg(test)]
+        asked::note(self.group.title, key);
+        self.given(key)
+    }
+
+    fn given(&self, key: &'static str) -> Option<Item<'d>> {
         let (name, value) = self.table.get_key_value(key)?;
-        Some(self.item(key, name.span(), value))
+        Some(Item {
+            problems: self.problems,
+            path: match self.path.as_str() {
+                "" => key.to_owned(),
+                path => format!("{path}.{key}"),
+            },
+            key: span(name.span()),
+            span: span(value.span()),
+            value: value.get_ref(),
+            kind: self.group.key(key)?.kind,
+        })
     }
 
     /// The value of `key`, which must be there; `hint` shows how it is written.
@@ -467,36 +511,24 @@ impl<'d> Table<'d> {
         value
     }
 
-    /// A text; `what` says of what.
-    pub(super) fn text(&mut self, key: &'static str, what: &str) -> Option<Spanned<String>> {
-        self.read(key, |item| item.string(what))
+    pub(super) fn text(&mut self, key: &'static str) -> Option<Spanned<String>> {
+        self.read(key, Item::text)
     }
 
-    /// Names; `what` says of what.
-    pub(super) fn names(&mut self, key: &'static str, what: &str) -> Option<Names> {
-        self.read(key, |item| Some(Spanned::new(item.names(what)?, item.span)))
+    pub(super) fn names(&mut self, key: &'static str) -> Option<Names> {
+        self.read(key, Item::names)
     }
 
-    /// A count of things in memory.
-    pub(super) fn size(&mut self, key: &'static str, most: u64) -> Option<Spanned<usize>> {
-        self.read(key, |item| item.size(most))
+    pub(super) fn size(&mut self, key: &'static str) -> Option<Spanned<usize>> {
+        self.read(key, Item::size)
     }
 
-    /// A whole number.
-    pub(super) fn whole(&mut self, key: &'static str, least: u64, most: u64) -> Option<u64> {
-        self.read(key, |item| item.whole(least, most))
-            .map(|n| n.value)
+    pub(super) fn whole(&mut self, key: &'static str) -> Option<u64> {
+        self.read(key, Item::whole).map(|n| n.value)
     }
 
-    /// A number for which `fits` holds.
-    pub(super) fn number(
-        &mut self,
-        key: &'static str,
-        range: &str,
-        fits: impl Fn(f64) -> bool,
-    ) -> Option<f64> {
-        self.read(key, |item| item.number_where(range, fits))
-            .map(|n| n.value)
+    pub(super) fn number(&mut self, key: &'static str) -> Option<f64> {
+        self.read(key, Item::number).map(|n| n.value)
     }
 
     /// `true` or `false`, the default.
@@ -504,9 +536,9 @@ impl<'d> Table<'d> {
         self.read(key, Item::boolean).is_some_and(|flag| flag.value)
     }
 
-    /// Reports all but the first of `given`, where only one may be there.
-    pub(super) fn at_most_one(&mut self, given: &[&Option<Item<'_>>]) {
-        let mut given: Vec<&Item<'_>> = given.iter().filter_map(|item| item.as_ref()).collect();
+    /// Reports all but the first of keys of which only one may be there.
+    fn at_most_one(&mut self, keys: &'static [&'static str]) {
+        let mut given: Vec<Item<'_>> = keys.iter().filter_map(|key| self.given(key)).collect();
         given.sort_by_key(|item| item.key.start);
         let [first, others @ ..] = given.as_slice() else {
             return;
@@ -522,25 +554,20 @@ impl<'d> Table<'d> {
     }
 
     /// Refuses unknown keys; `None` if something could not be read, or if several keys exclude each other.
-    pub(super) fn end(self) -> Option<()> {
-        let sound = self.sound;
-        self.finish();
-        sound.then_some(())
-    }
-
-    /// Refuses unknown keys.
-    pub(super) fn finish(self) {
+    pub(super) fn end(mut self) -> Option<()> {
+        for keys in self.group.exclusive {
+            self.at_most_one(keys);
+        }
         for (name, _) in self.table.iter() {
             let key = name.get_ref().as_ref();
-            if self.known.contains(&key) {
+            if self.group.key(key).is_some() {
                 continue;
             }
-            let place = if self.path.is_empty() {
-                String::new()
-            } else {
-                format!(" in `{}`", self.path)
+            let place = match self.path.as_str() {
+                "" => String::new(),
+                path => format!(" in `{path}`"),
             };
-            let known = self.known_keys();
+            let known: Vec<&str> = self.group.keys.iter().map(|key| key.name).collect();
             let help = elsewhere(key, &known);
             let help = help.or_else(|| did_you_mean(key, known.iter().copied()));
             self.problems.push(
@@ -551,42 +578,7 @@ impl<'d> Table<'d> {
                     .maybe_help(help),
             );
         }
-    }
-
-    /// The requested keys, in the order of the table of all keys.
-    fn known_keys(&self) -> Vec<&'static str> {
-        let mut known = self.known.clone();
-        if let Some(group) = MANIFEST.at_path(&self.path) {
-            known.sort_by_key(|key| group.keys.iter().position(|one| one.name == *key));
-        }
-        known
-    }
-
-    fn item(
-        &self,
-        key: &str,
-        name: std::ops::Range<usize>,
-        value: &'d toml::Spanned<DeValue<'d>>,
-    ) -> Item<'d> {
-        Item {
-            problems: self.problems,
-            path: if self.path.is_empty() {
-                key.to_owned()
-            } else {
-                format!("{}.{key}", self.path)
-            },
-            key: span(name),
-            span: span(value.span()),
-            value: value.get_ref(),
-        }
-    }
-
-    fn all(&self) -> Vec<Item<'d>> {
-        let item = |(name, value): (&toml::Spanned<_>, &'d _)| {
-            let key: &std::borrow::Cow<'_, str> = name.get_ref();
-            self.item(key, name.span(), value)
-        };
-        self.table.iter().map(item).collect()
+        self.sound.then_some(())
     }
 }
 
@@ -657,22 +649,22 @@ pub(super) mod asked {
     use std::cell::RefCell;
 
     thread_local! {
-        static ASKED: RefCell<Option<Vec<(String, &'static str)>>> = const { RefCell::new(None) };
+        static ASKED: RefCell<Option<Vec<(&'static str, &'static str)>>> = const { RefCell::new(None) };
     }
 
     pub(in crate::manifest) fn start() {
         ASKED.set(Some(Vec::new()));
     }
 
-    pub(in crate::manifest) fn note(path: &str, key: &'static str) {
+    pub(in crate::manifest) fn note(group: &'static str, key: &'static str) {
         ASKED.with_borrow_mut(|asked| {
             if let Some(asked) = asked {
-                asked.push((path.to_string(), key));
+                asked.push((group, key));
             }
         });
     }
 
-    pub(in crate::manifest) fn finish() -> Vec<(String, &'static str)> {
+    pub(in crate::manifest) fn finish() -> Vec<(&'static str, &'static str)> {
         ASKED.take().unwrap_or_default()
     }
 }

@@ -5,6 +5,8 @@ use logltn_learn::{By, Curve, Schedule, Schedules, Spanned};
 
 use super::reader::Item;
 
+pub(super) const UNITS_OF_TIME: [(&str, By); 2] = [("step", By::Step), ("epoch", By::Epoch)];
+
 /// The two ends of a schedule; a constant has only the first.
 #[derive(Clone, Copy)]
 pub(super) enum End {
@@ -75,7 +77,7 @@ pub(super) fn read_schedule(
     let read = |item: &Item<'_>, end: End| {
         let number = item.number()?;
         if let Err(range) = check(number.value, end) {
-            item.number_where(range, |_| false)?;
+            item.out_of_range::<()>(range)?;
         }
         Some(number.value)
     };
@@ -83,13 +85,11 @@ pub(super) fn read_schedule(
         let constant = Schedule::constant(read(item, End::From)?);
         return Some(Spanned::new(constant, item.span));
     }
-    let what = "a number, { linear = [from, to] }, { exponential = [from, to] } or { at = [[0, value], …] }";
-    let mut table = item.table(what)?;
+    let mut table = item.table()?;
     let [linear, exponential, at] = ["linear", "exponential", "at"].map(|key| table.take(key));
-    let words = [("step", By::Step), ("epoch", By::Epoch)];
-    let by = table.read("by", |by| by.one_of(&words));
+    let by = table.read("by", |by| by.one_of(&UNITS_OF_TIME));
     let by = by.map_or(By::Step, |by| by.value);
-    table.at_most_one(&[&linear, &exponential, &at]);
+    let expected = table.group.expected;
     let sound = table.end();
     let curve = if let Some(at) = at {
         read_steps(&at, read)
@@ -107,7 +107,7 @@ pub(super) fn read_schedule(
         }
         Some(Curve::Exponential { from, to })
     } else {
-        let message = format!("`{}`: expected {what}", item.path);
+        let message = format!("`{}`: expected {expected}", item.path);
         item.wrong(
             "no schedule",
             Diagnostic::error(Code::InvalidSchedule, message),
@@ -123,7 +123,7 @@ fn read_ends<'d>(
     ends: &Item<'d>,
     read: impl Fn(&Item<'d>, End) -> Option<f64>,
 ) -> Option<(f64, f64)> {
-    let items = ends.items("two numbers: [from, to]")?;
+    let items = ends.items()?;
     let [from, to] = items.as_slice() else {
         let (path, found) = (&ends.path, items.len());
         let what = format!("`{path}`: expected two numbers, [from, to], found {found}");
@@ -136,12 +136,11 @@ fn read_ends<'d>(
 
 /// `[[0, 1], [400, 6]]`: a value from each of these steps or epochs on.
 fn read_steps<'d>(at: &Item<'d>, read: impl Fn(&Item<'d>, End) -> Option<f64>) -> Option<Curve> {
-    let what = "pairs of a step (or epoch) and the value from there on: [[0, 1], [400, 6]]";
-    let pairs = at.items(what)?;
+    let pairs = at.items()?;
     let mut steps: Vec<(u64, f64)> = Vec::new();
     let before = at.problems.count();
     for (i, pair) in pairs.iter().enumerate() {
-        let members = pair.items("a pair: [step, value]");
+        let members = pair.items();
         let Some([from, value]) = members.as_deref() else {
             if members.is_some() {
                 let message = format!("`{}`: expected a pair, [step, value]", pair.path);
@@ -153,7 +152,7 @@ fn read_steps<'d>(at: &Item<'d>, read: impl Fn(&Item<'d>, End) -> Option<f64>) -
             true => End::To,
             false => End::From,
         };
-        let (step, value) = (from.whole(0, i64::MAX as u64), read(value, end));
+        let (step, value) = (from.whole(), read(value, end));
         let (Some(step), Some(value)) = (step, value) else {
             continue;
         };
@@ -173,7 +172,7 @@ fn read_steps<'d>(at: &Item<'d>, read: impl Fn(&Item<'d>, End) -> Option<f64>) -
         steps.push((step.value, value));
     }
     if pairs.is_empty() {
-        at.refuse_empty(&format!("expected {what}"));
+        at.refuse_empty(&format!("expected {}", at.array().0));
     }
     (at.problems.count() == before).then(|| Curve::Stepwise(steps.into()))
 }
@@ -186,12 +185,12 @@ pub(super) fn read_parameter(name: &'static str, item: &Item<'_>) -> Option<Sche
 
 /// `[schedule]`.
 pub(super) fn read_schedules(item: &Item<'_>) -> Option<Scheduled> {
-    let mut table = item.table("a table with `alpha`, `p` or `p_forall`")?;
+    let table = item.table()?;
     let [alpha, p, p_forall] = Parameters::NAMES.map(|name| {
         let item = table.take(name)?;
         read_parameter(name, &item)
     });
-    table.finish();
+    table.end();
     let default = Scheduled::default();
     Some(Scheduled {
         alpha,

@@ -9,8 +9,7 @@ pub(super) fn read(item: &Item<'_>) -> Option<Semantics> {
     if item.is_string() {
         return read_base(item);
     }
-    let what = "a name such as \"logltn\", or { base = \"logltn\", or = \"max\" }";
-    let mut table = item.table(what)?;
+    let table = item.table()?;
     let base = match table.take("base") {
         Some(base) => read_base(&base),
         None => Some(Semantics::default()),
@@ -18,7 +17,7 @@ pub(super) fn read(item: &Item<'_>) -> Option<Semantics> {
     let operators: Vec<(&'static str, Option<Item<'_>>)> =
         Semantics::KEYS.map(|key| (key, table.take(key))).to_vec();
     let eps = table.take("stable_eps");
-    table.finish();
+    table.end();
     let mut semantics = base?;
     let mut sound = true;
     for (key, operator) in operators {

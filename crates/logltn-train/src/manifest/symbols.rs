@@ -8,7 +8,7 @@ use logltn_learn::{ClosedForm, InputExpr, Spanned, Units};
 
 use super::Section;
 use super::closed_form;
-use super::network::{MAX_WIDTH, Network, NetworkRef};
+use super::network::{Network, NetworkRef};
 use super::reader::{Item, Problems};
 
 /// How a predicate is grounded.
@@ -83,7 +83,8 @@ pub enum Output {
     Sigmoid,
 }
 
-const OUTPUTS: [(&str, Output); 2] = [("softmax", Output::Softmax), ("sigmoid", Output::Sigmoid)];
+pub(super) const OUTPUTS: [(&str, Output); 2] =
+    [("softmax", Output::Softmax), ("sigmoid", Output::Sigmoid)];
 
 /// How a function is grounded.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,9 +114,7 @@ pub enum Constant {
 
 impl Predicate {
     pub(super) fn read(item: &Item<'_>) -> Option<Predicate> {
-        let what =
-            "a table with `network`, `closed_form`, `learnable`, `logits`, `truth` or `log_truth`";
-        let mut table = item.table(what)?;
+        let mut table = item.table()?;
         let args = table.read("args", read_args);
         let [network, learnable, closed] =
             ["network", "learnable", "closed_form"].map(|key| table.take(key));
@@ -123,7 +122,6 @@ impl Predicate {
             ["logits", "truth", "log_truth"].map(|key| table.take(key));
         let [learn, initial, output] = ["learn", "initial", "output"].map(|key| table.take(key));
         let sources = [&network, &learnable, &closed, &logits, &truth, &log_truth];
-        table.at_most_one(&sources);
         if let ([source], Some(output)) = (
             &sources
                 .map(Option::as_ref)
@@ -164,7 +162,7 @@ impl Predicate {
                 .help("add `output = \"softmax\"` if the last argument picks a class, else `output = \"sigmoid\"`");
             item.problems.push(table.span, "missing here", error);
         }
-        let initial = table.number("initial", SINGLE, fits_single).unwrap_or(0.0);
+        let initial = table.number("initial").unwrap_or(0.0);
         let output = table.read("output", |item| item.one_of(&OUTPUTS));
         let is_softmax = output.is_some_and(|output| output.value == Output::Softmax);
         if let (Some(crisp), false) = (
@@ -176,7 +174,7 @@ impl Predicate {
                 "add `output = \"softmax\"` to a network or `learnable = true`, or remove `crisp`";
             crisp.misplaced("no effect", what, help);
         }
-        let crisp = table.number("crisp", "at least 0", |n| n >= 0.0);
+        let crisp = table.number("crisp");
         let grounding = if network.is_some() {
             let network = table.read("network", NetworkRef::read_spanned);
             network.zip(output).map(|(network, output)| {
@@ -279,19 +277,11 @@ fn read_learnable(item: &Item<'_>) -> Option<Span> {
     Some(learnable.span)
 }
 
-pub(super) const SINGLE: &str = "a number that single precision can hold";
-
-pub(super) fn fits_single(x: f64) -> bool {
-    (x as f32).is_finite()
-}
-
 impl Function {
     pub(super) fn read(item: &Item<'_>) -> Option<Function> {
-        let mut table = item.table("a table with `network` or `values`")?;
+        let mut table = item.table()?;
         let args = table.read("args", read_args);
-        let (network, values) = (table.take("network"), table.take("values"));
-        // Both are read; only the message shows that there are two.
-        table.at_most_one(&[&network, &values]);
+        let values = table.take("values");
         if let (Some(column), None) = (table.take("column"), &values) {
             let what = format!(
                 "`{}` is for a function that is given by `values`",
@@ -308,7 +298,7 @@ impl Function {
             args,
             network: table.read("network", NetworkRef::read_spanned),
             values: table.read("values", Item::file),
-            column: table.text("column", "a column's name"),
+            column: table.text("column"),
             units: table.read("output", read_units).flatten(),
         };
         if let Some(NetworkRef::Own(network)) = function.network.as_ref().map(|n| &n.value) {
@@ -325,12 +315,10 @@ fn read_units(item: &Item<'_>) -> Option<Option<Units>> {
     if !item.is_table() {
         return item.one_of(&[("linear", None)]).map(|linear| linear.value);
     }
-    let mut table = item.table("\"linear\", or a table such as { scale = 100, shift = 20 }")?;
+    let mut table = item.table()?;
     let scale = table.require("scale", "100");
-    let above = |x: f64| x as f32 > 0.0 && fits_single(x);
-    let scale = scale
-        .and_then(|scale| scale.number_where("above 0, as single precision can hold it", above));
-    let shift = table.number("shift", SINGLE, fits_single).unwrap_or(0.0);
+    let scale = scale.and_then(|scale| scale.number());
+    let shift = table.number("shift").unwrap_or(0.0);
     table.end()?;
     Some(Some(Units {
         scale: scale?.value as f32,
@@ -340,17 +328,14 @@ fn read_units(item: &Item<'_>) -> Option<Option<Units>> {
 
 impl Constant {
     pub(super) fn read(item: &Item<'_>) -> Option<Constant> {
-        let mut table = item.table("a table with `row` or `learnable`")?;
+        let table = item.table()?;
         let (row, learnable) = (table.take("row"), table.take("learnable"));
         let place = table.span;
-        table.at_most_one(&[&row, &learnable]);
         table.end()?;
         match (row, learnable) {
-            (Some(row), _) if row.is_string() => {
-                row.string("an individual's name").map(Constant::Name)
-            }
-            (Some(row), _) => row.whole(0, i64::MAX as u64).map(Constant::Row),
-            (_, Some(length)) => length.size(MAX_WIDTH).map(Constant::Learnable),
+            (Some(row), _) if row.is_string() => row.text().map(Constant::Name),
+            (Some(row), _) => row.whole().map(Constant::Row),
+            (_, Some(length)) => length.size().map(Constant::Learnable),
             _ => {
                 let what = format!("`{}` has neither `row` nor `learnable`", item.path);
                 let error = Diagnostic::error(Code::MissingKey, what)
@@ -363,14 +348,14 @@ impl Constant {
 }
 
 fn read_args(item: &Item<'_>) -> Option<Spanned<Vec<Spanned<String>>>> {
-    let names = item.names("an array of names such as [\"x\", \"y\"]")?;
+    let names = item.names()?;
     for name in names.iter().filter(|name| !is_word(name)) {
         let (path, value) = (&item.path, &name.value);
         let what = format!("`{path}`: `{value}` is not a name of letters, digits and `_`");
         item.problems
             .error(Code::MalformedExpression, name.span, what);
     }
-    Some(Spanned::new(names, item.span))
+    Some(names)
 }
 
 /// Whether it is a name of letters, digits and `_`.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use logltn::{Code, Diagnostic, Span};
-use logltn_learn::{Length, MOST_STEPS, Optimizer, Schedule, Spanned, Training};
+use logltn_learn::{Length, Optimizer, Schedule, Spanned, Training};
 
 use super::evaluate::Evaluate;
 use super::reader::{Item, Problems, Table, quoted_list};
@@ -68,7 +68,7 @@ pub struct EarlyStop {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum OptimizerName {
+pub(super) enum OptimizerName {
     Adam,
     SparseAdam,
     AdamW,
@@ -96,11 +96,16 @@ impl Default for Train {
     }
 }
 
-const FOREVER: u64 = i64::MAX as u64;
+pub(super) const OPTIMIZERS: [(&str, OptimizerName); 4] = [
+    ("adam", OptimizerName::Adam),
+    ("sparse_adam", OptimizerName::SparseAdam),
+    ("adamw", OptimizerName::AdamW),
+    ("sgd", OptimizerName::Sgd),
+];
 
 impl Train {
     pub(super) fn read(item: &Item<'_>) -> Option<Train> {
-        let mut table = item.table("a table")?;
+        let mut table = item.table()?;
         let default = Train::default();
         let [steps, epochs, phases] = ["steps", "epochs", "phases"].map(|key| table.take(key));
         if steps.is_none() && epochs.is_none() && phases.is_none() {
@@ -109,21 +114,19 @@ impl Train {
                 .help("add `steps = 1000` or `epochs = 10`, or give `--steps` on the command line");
             item.problems.push(item.key, "how long?", warning);
         }
-        table.at_most_one(&[&steps, &epochs, &phases]);
         let learning_rate = table.read("learning_rate", |item| read_schedule(item, rate));
-        let what = "an array of names of what is learnt";
         let train = Train {
             phases: read_phases(&mut table, phases),
             optimizer: read_optimizer(&mut table),
             learning_rate: learning_rate.unwrap_or(default.learning_rate),
-            seed: table.whole("seed", 0, u64::MAX).unwrap_or(default.seed),
-            clip_norm: table.number("clip_norm", "greater than 0", |n| n > 0.0),
-            entropy: table.number("entropy", "at least 0", |n| n >= 0.0),
-            checkpoint_every: table.whole("checkpoint_every", 1, FOREVER),
+            seed: table.whole("seed").unwrap_or(default.seed),
+            clip_norm: table.number("clip_norm"),
+            entropy: table.number("entropy"),
+            checkpoint_every: table.whole("checkpoint_every"),
             early_stop: table.read("early_stop", EarlyStop::read),
             start: table.read("start", Start::read),
-            freeze: (table.names("freeze", what)).map_or(Vec::new(), |names| names.value),
-            compile_seconds: table.number("compile_seconds", "greater than 0", |n| n > 0.0),
+            freeze: (table.names("freeze")).map_or(Vec::new(), |names| names.value),
+            compile_seconds: table.number("compile_seconds"),
         };
         table.end()?;
         Some(train)
@@ -196,17 +199,15 @@ fn read_phases(table: &mut Table<'_>, phases: Option<Item<'_>>) -> Vec<Phase> {
     if phases.is_empty_array() {
         phases.refuse_empty("expected at least one phase");
     }
-    let what = "an array of phases such as [{ steps = 100, axioms = [\"a\"] }, { steps = 900 }]";
-    let phases = table.read("phases", |phases| phases.list(what, read_phase));
+    let phases = table.read("phases", |phases| phases.list(read_phase));
     phases.unwrap_or_default()
 }
 
 fn read_phase(item: &Item<'_>) -> Option<Phase> {
-    let mut table = item.table("a phase such as { steps = 100, axioms = [\"a\"] }")?;
+    let mut table = item.table()?;
     let [steps, epochs] = ["steps", "epochs"].map(|key| table.take(key));
-    let axioms = table.names("axioms", "an array of names of axioms");
+    let axioms = table.names("axioms");
     let span = table.span;
-    table.at_most_one(&[&steps, &epochs]);
     if steps.is_none() && epochs.is_none() {
         let what = format!("`{}` has neither `steps` nor `epochs`", item.path);
         let error = Diagnostic::error(Code::NoTrainingLength, what).help("add `steps = 100`");
@@ -223,7 +224,7 @@ fn read_phase(item: &Item<'_>) -> Option<Phase> {
 
 /// `steps` or `epochs`, and its place.
 fn read_length(table: &mut Table<'_>) -> Option<(Length, Span)> {
-    let mut read = |key| table.read(key, |item| item.whole(1, MOST_STEPS));
+    let mut read = |key| table.read(key, Item::whole);
     let steps = read("steps").map(|n| (Length::Steps(n.value), n.span));
     let epochs = read("epochs").map(|n| (Length::Epochs(n.value), n.span));
     steps.or(epochs)
@@ -231,16 +232,9 @@ fn read_length(table: &mut Table<'_>) -> Option<(Length, Span)> {
 
 fn read_optimizer(table: &mut Table<'_>) -> Optimizer {
     let given = ["optimizer", "momentum", "weight_decay"].map(|key| table.take(key));
-    let choices = [
-        ("adam", OptimizerName::Adam),
-        ("sparse_adam", OptimizerName::SparseAdam),
-        ("adamw", OptimizerName::AdamW),
-        ("sgd", OptimizerName::Sgd),
-    ];
-    let chosen = table.read("optimizer", |item| item.one_of(&choices));
-    let below_one = |m: f64| (0.0..1.0).contains(&m);
-    let momentum = table.number("momentum", "at least 0 and less than 1", below_one);
-    let weight_decay = table.number("weight_decay", "at least 0", |d| d >= 0.0);
+    let chosen = table.read("optimizer", |item| item.one_of(&OPTIMIZERS));
+    let momentum = table.number("momentum");
+    let weight_decay = table.number("weight_decay");
     let [name, momentum_item, decay_item] = given;
     let Some(chosen) = (match name {
         Some(_) => chosen.map(|name| name.value),
@@ -277,10 +271,9 @@ fn read_optimizer(table: &mut Table<'_>) -> Optimizer {
 
 impl Start {
     fn read(item: &Item<'_>) -> Option<Start> {
-        let what = "a table such as { run = \"runs/a\" } or { run = \"runs/a\", only = [\"C\"] }";
-        let mut table = item.table(what)?;
+        let mut table = item.table()?;
         let run = table.require("run", "\"runs/a\"");
-        let only = table.names("only", "an array of names of what is learnt");
+        let only = table.names("only");
         if let Some(only) = table.take("only").filter(Item::is_empty_array) {
             only.refuse_empty("nothing would be taken");
         }
@@ -296,13 +289,12 @@ impl Start {
 
 impl EarlyStop {
     fn read(item: &Item<'_>) -> Option<EarlyStop> {
-        let what = "a table such as { metric = \"accuracy\", patience = 10 }";
-        let mut table = item.table(what)?;
+        let mut table = item.table()?;
         let metric = table.require("metric", "\"accuracy\"");
         let patience = table.require("patience", "10");
-        table.finish();
-        let metric = metric.and_then(|item| item.string("a metric's name"));
-        let patience = patience.and_then(|item| item.whole(1, FOREVER));
+        table.end();
+        let metric = metric.and_then(|item| item.text());
+        let patience = patience.and_then(|item| item.whole());
         Some(EarlyStop {
             metric: metric?,
             patience: patience?.value,

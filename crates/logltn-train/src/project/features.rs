@@ -7,8 +7,8 @@ use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::{Array, CsvFile, Field, Preparation, Values, is_table, read_fields};
 use logltn_learn::{Points, Spanned};
 
+use super::feature_file_rows;
 use super::magnitudes::{first_too_large, unscaled};
-use super::own_rows;
 use crate::manifest::{FeatureSource, Manifest};
 
 /// The feature columns of a file.
@@ -67,7 +67,7 @@ impl Chosen {
         let kinds = kinds
             .map(|(name, kind)| (name.clone(), kind.value))
             .collect();
-        let learnt = own_rows::learnt_from(manifest, sort, &file)?;
+        let learnt = feature_file_rows::learnt_from(manifest, sort, &file)?;
         let (prepared, warnings) = Preparation::fit(&file, &columns, &kinds, |row| learnt[row])?;
         self.prepared = Some(Arc::new(prepared));
         Ok(warnings)

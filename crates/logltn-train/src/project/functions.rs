@@ -8,8 +8,8 @@ use logltn_data::CsvFile;
 use logltn_data::problems::{Problems, counted};
 
 use super::cells::{Cells, read_column};
+use super::feature_file_rows::column_of;
 use super::number_tables::{Numbers, counted_or_many, product, tuples};
-use super::own_rows::column_of;
 use super::report::Report;
 use crate::manifest::{Manifest, Spanned};
 

@@ -12,8 +12,8 @@ use logltn_learn::{Known, Measures, Metric, Model, Place, Spanned};
 
 use super::Project;
 use super::cells::{Cells, read_column};
+use super::feature_file_rows::{OwnRows, as_column};
 use super::magnitudes;
-use super::own_rows::{OwnRows, as_column};
 use super::tables::{Wanted, quoted, read_rows};
 use crate::manifest::{self, MetricTruth};
 
@@ -321,30 +321,13 @@ impl Project {
             });
             return problems.finish(nothing);
         }
-        let subject = metric.kind.subject().key();
-        let others = match metric.kind.against() {
-            Against::Truths => ", and `truth`: 1 for what is true, 0 for what is not",
-            Against::TruthsOrClasses => {
-                "; and either `truth` (1 for what is true, 0 for what is not), or the last of them is the right class"
-            }
-            Against::Values => ", and `value`",
-            Against::Classes => "; the last of them is the right class",
-            Against::Ranks | Against::Axioms => "",
-        };
-        let listed = quoted(names.iter().map(String::as_str));
-        let wanted = Wanted {
-            columns: names.iter().map(String::as_str).chain(answer).collect(),
-            missing: format!("missing for `{}`", metric.label()),
-            extra: format!("no argument of `{}`", metric.of.value),
-            mend_extra: extra_help(&file, names, metric.kind.against()),
-            mend_missing: (!has_args)
-                .then(|| args_help(&file, &metric.of.value, subject, arguments.len()))
-                .flatten(),
-            note: format!(
-                "its columns are the arguments of `{}`, {listed}{others}",
-                metric.of.value
-            ),
-        };
+        let wanted = wanted_columns(
+            metric,
+            &file,
+            names,
+            answer,
+            (!has_args).then_some(arguments.len()),
+        );
         let positions = match wanted.find(&file) {
             Ok(positions) => positions,
             Err(error) => {
@@ -483,6 +466,38 @@ fn args_help(file: &CsvFile, of: &str, subject: &str, arity: usize) -> Option<St
     Some(format!(
         "name the arguments: `args = {names:?}` under `[{subject}s.{of}]`, in the order of the theory"
     ))
+}
+
+/// The columns that a file of a metric is to have; `unnamed` is how many arguments there are without names.
+fn wanted_columns<'n>(
+    metric: &manifest::MetricSpec,
+    file: &CsvFile,
+    names: &'n [String],
+    answer: Option<&'n str>,
+    unnamed: Option<usize>,
+) -> Wanted<'n> {
+    let subject = metric.kind.subject().key();
+    let others = match metric.kind.against() {
+        Against::Truths => ", and `truth`: 1 for what is true, 0 for what is not",
+        Against::TruthsOrClasses => {
+            "; and either `truth` (1 for what is true, 0 for what is not), or the last of them is the right class"
+        }
+        Against::Values => ", and `value`",
+        Against::Classes => "; the last of them is the right class",
+        Against::Ranks | Against::Axioms => "",
+    };
+    let listed = quoted(names.iter().map(String::as_str));
+    Wanted {
+        columns: names.iter().map(String::as_str).chain(answer).collect(),
+        missing: format!("missing for `{}`", metric.label()),
+        extra: format!("no argument of `{}`", metric.of.value),
+        mend_extra: extra_help(file, names, metric.kind.against()),
+        mend_missing: unnamed.and_then(|arity| args_help(file, &metric.of.value, subject, arity)),
+        note: format!(
+            "its columns are the arguments of `{}`, {listed}{others}",
+            metric.of.value
+        ),
+    }
 }
 
 fn extra_help(file: &CsvFile, names: &[String], against: Against) -> String {

@@ -8,7 +8,7 @@ use logltn_data::CsvFile;
 use logltn_data::problems::{Problems, shown};
 
 use super::cells::{Cells, read_column};
-use super::own_rows::OwnRows;
+use super::feature_file_rows::OwnRows;
 use super::report::Report;
 
 /// Reads the rows of all tables that the manifest gives into `data`. `cells` says how the individuals of a

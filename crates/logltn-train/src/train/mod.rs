@@ -9,15 +9,16 @@ mod declarations;
 mod document;
 mod ensemble;
 mod evaluate_run;
+mod feature_effects;
 mod learnt_map;
 mod predictor;
 mod resolved;
 mod run;
 mod run_weights;
-mod seen;
 mod start;
 mod sweep;
 mod unchanged;
+mod worker_threads;
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -34,14 +35,15 @@ pub use compare::{ComparedRun, Comparison, Spread, told_by_key};
 pub use data_files::check_noted;
 pub use ensemble::{apart_from, member, members, note_ensemble};
 pub use evaluate_run::evaluate_run;
+pub use feature_effects::{Moved, Seen};
 pub use learnt_map::{Concepts, LearntMap, learnt_map};
 pub use predictor::{Asking, MOST_TUPLES, Predictor};
 pub use run::{Outcome, RunOptions, Watch, run};
 pub use run_weights::RunWeights;
-pub use seen::{Moved, Seen};
 pub use start::Beginning;
 use start::check_parts;
 pub use sweep::{Setting, Sweep, WatchSweep};
+pub use worker_threads::each_at_once;
 
 /// The settings that a command line can override.
 #[derive(Clone, Copy, Debug, Default)]

@@ -82,46 +82,15 @@ pub fn run(
     watch: &mut dyn Watch,
 ) -> Result<Outcome, Diagnostics> {
     let (mut after, mut unmeasured) = (None, None);
-    let began = match options.resume {
+    let (finished, checkpoint) = match options.resume {
         true => (directory.weights()?.is_some(), directory.checkpoint()?),
         false => (false, None),
     };
-    let (finished, checkpoint) = began;
     if finished || checkpoint.is_some() {
         unchanged::check(trainer, directory)?;
     }
     if finished {
-        let mut info = directory.info()?;
-        let unsaid = |whole: &WholeInfo| whole.first.is_some() && whole.last.is_none();
-        if info.status == RunStatus::Finished && !info.whole.as_ref().is_some_and(unsaid) {
-            let mut last = 0;
-            if directory.holds("metrics.jsonl")? {
-                for record in directory.records()? {
-                    last = record?.step;
-                }
-            }
-            directory.check_end(&info, last)?;
-            return Ok(Outcome::AlreadyFinished {
-                nothing_moved: None,
-            });
-        }
-        // Killed after its weights and before its end was noted, a run is finished anyway, but that is still to be noted. The
-        // last checkpoint was written before the weights.
-        if let Some(checkpoint) = &checkpoint {
-            trainer.restore(checkpoint)?;
-        }
-        let nothing_moved = nothing_moved(trainer, directory)?;
-        if let Some(weights) = directory.weights()? {
-            trainer.restore_weights(&weights)?;
-        }
-        info.steps = checkpoint.map(|_| trainer.done()).or(info.steps);
-        note_finished(trainer, directory, &mut info, nothing_moved.as_deref())?;
-        if !note_the_end(trainer, directory, &mut info, stop, watch)? {
-            let done = trainer.done();
-            return Ok(Outcome::Interrupted { done });
-        }
-        directory.write_info(&info)?;
-        return Ok(Outcome::AlreadyFinished { nothing_moved });
+        return finished_before(trainer, directory, checkpoint, stop, watch);
     }
     let before = checkpoint.as_ref().and_then(|_| directory.info().ok());
     let known = before.as_ref().and_then(|before| before.whole.clone());
@@ -193,6 +162,47 @@ pub fn run(
     let outcome = result?;
     written?;
     Ok(outcome)
+}
+
+/// A run that has its weights; if it was killed before its end was noted, that is done now.
+fn finished_before(
+    trainer: &mut Trainer,
+    directory: &RunDirectory,
+    checkpoint: Option<State>,
+    stop: &AtomicBool,
+    watch: &mut dyn Watch,
+) -> Result<Outcome, Diagnostics> {
+    let mut info = directory.info()?;
+    let unsaid = |whole: &WholeInfo| whole.first.is_some() && whole.last.is_none();
+    if info.status == RunStatus::Finished && !info.whole.as_ref().is_some_and(unsaid) {
+        let mut last = 0;
+        if directory.holds("metrics.jsonl")? {
+            for record in directory.records()? {
+                last = record?.step;
+            }
+        }
+        directory.check_end(&info, last)?;
+        return Ok(Outcome::AlreadyFinished {
+            nothing_moved: None,
+        });
+    }
+    // Killed after its weights and before its end was noted, a run is finished anyway, but that is still to be noted. The
+    // last checkpoint was written before the weights.
+    if let Some(checkpoint) = &checkpoint {
+        trainer.restore(checkpoint)?;
+    }
+    let nothing_moved = nothing_moved(trainer, directory)?;
+    if let Some(weights) = directory.weights()? {
+        trainer.restore_weights(&weights)?;
+    }
+    info.steps = checkpoint.map(|_| trainer.done()).or(info.steps);
+    note_finished(trainer, directory, &mut info, nothing_moved.as_deref())?;
+    if !note_the_end(trainer, directory, &mut info, stop, watch)? {
+        let done = trainer.done();
+        return Ok(Outcome::Interrupted { done });
+    }
+    directory.write_info(&info)?;
+    Ok(Outcome::AlreadyFinished { nothing_moved })
 }
 
 /// Notes that a run is finished.

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use logltn::{Code, Diagnostic, Diagnostics, Source, did_you_mean};
 
 use super::document::Node;
 use super::run::{Outcome, RunOptions, Watch, run};
+use super::worker_threads::each_at_once;
 use super::{TrainOptions, Trainer};
 use crate::manifest::Manifest;
 use crate::project::Project;
@@ -221,45 +222,21 @@ impl Sweep {
         stop: &Arc<AtomicBool>,
         watch: &dyn WatchSweep,
     ) -> Result<bool, Diagnostics> {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let workers = cores.min(self.runs.len()).max(1);
-        // Small matrices share badly: a thread for each run, and more only where runs are few.
-        let threads = (cores / workers).max(1);
-        let next = AtomicUsize::new(0);
         let whole = AtomicBool::new(true);
-        let errors = Mutex::new(Diagnostics::new());
-        let work = || -> Result<(), Diagnostics> {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-            let pool = pool.map_err(|error| {
-                Diagnostic::error(Code::NoThreads, format!("cannot start threads: {error}"))
-            })?;
-            while let Some(planned) = self.runs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                if stop.load(Ordering::Relaxed) {
-                    whole.store(false, Ordering::Relaxed);
-                    break;
-                }
-                let folder = out.join(&planned.name);
-                let outcome = pool.install(|| self.run_one(planned, &folder, command, stop, watch));
-                if let Ok(Outcome::Interrupted { .. }) = outcome {
-                    whole.store(false, Ordering::Relaxed);
-                }
-                watch.finished(&folder, &outcome);
+        each_at_once(&self.runs, usize::MAX, |planned| {
+            if stop.load(Ordering::Relaxed) {
+                whole.store(false, Ordering::Relaxed);
+                return Ok(());
             }
+            let folder = out.join(&planned.name);
+            let outcome = self.run_one(planned, &folder, command, stop, watch);
+            if let Ok(Outcome::Interrupted { .. }) = outcome {
+                whole.store(false, Ordering::Relaxed);
+            }
+            watch.finished(&folder, &outcome);
             Ok(())
-        };
-        std::thread::scope(|scope| {
-            for _ in 0..workers {
-                scope.spawn(|| {
-                    if let (Err(found), Ok(mut errors)) = (work(), errors.lock()) {
-                        errors.extend(found);
-                    }
-                });
-            }
-        });
-        let errors = errors.into_inner().unwrap_or_default();
-        errors
-            .into_result(())
-            .map(|_| whole.load(Ordering::Relaxed))
+        })?;
+        Ok(whole.into_inner())
     }
 
     fn run_one(

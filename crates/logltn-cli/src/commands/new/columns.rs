@@ -37,14 +37,12 @@ pub enum Wanted {
 /// If there is nothing to learn, with the reason.
 pub fn task(file: &CsvFile, target: usize, wanted: Option<Wanted>) -> Result<Task, Diagnostic> {
     let name = shown(&file.columns()[target]);
-    let refuse =
-        |code: Code, what: String| Diagnostic::error(code, format!("{}: {what}", file.name()));
     if file.columns()[target].is_empty() {
         let what = format!(
             "column {} has no name, but it is the column to predict",
             target + 1
         );
-        return Err(refuse(Code::UnknownColumn, what).help("give it a name in the header"));
+        return Err(refuse(file, Code::UnknownColumn, what).help("give it a name in the header"));
     }
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for row in 0..file.rows() {
@@ -61,7 +59,7 @@ pub fn task(file: &CsvFile, target: usize, wanted: Option<Wanted>) -> Result<Tas
                 "column {name} has a value in one row only; at least two are needed, one to learn from and one to test"
             ),
         };
-        return Err(refuse(Code::NothingToTrain, what));
+        return Err(refuse(file, Code::NothingToTrain, what));
     }
     let numbers: Option<Vec<f64>> = (counts.keys())
         .map(|cell| cell.parse::<f64>().ok().filter(|x| x.is_finite()))
@@ -73,7 +71,7 @@ pub fn task(file: &CsvFile, target: usize, wanted: Option<Wanted>) -> Result<Tas
                 "column {name} should hold numbers, but holds {}",
                 shown(wrong.unwrap_or(&"inf"))
             );
-            return Err(refuse(Code::MalformedNumber, what));
+            return Err(refuse(file, Code::MalformedNumber, what));
         }
         (Some(Wanted::Number), Some(_)) => true,
         (Some(Wanted::Classes), _) | (None, None) => false,
@@ -89,32 +87,53 @@ pub fn task(file: &CsvFile, target: usize, wanted: Option<Wanted>) -> Result<Tas
             "column {name} is {} in every row: there is nothing to tell apart",
             shown(only)
         );
-        return Err(refuse(Code::NothingToTrain, what));
+        return Err(refuse(file, Code::NothingToTrain, what));
     }
-    if as_number {
-        let cells = (0..file.rows()).map(|row| file.cell(row, target));
-        let values: Vec<f64> = cells
-            .filter_map(|cell| cell.parse().ok())
-            .filter(|x: &f64| x.is_finite())
-            .collect();
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
-        let squares = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
-        let deviation = (squares / values.len() as f64).sqrt();
-        let fits = |x: f64| x.abs() < 1e30;
-        if !fits(mean) || !fits(deviation) || deviation < 1e-30 {
-            let what =
-                format!("the numbers of column {name} are too large or too small to be learnt");
-            return Err(refuse(Code::NumberTooLarge, what).help("give them in other units"));
-        }
-        return Ok(Task::Number { mean, deviation });
+    match as_number {
+        true => number(file, target),
+        false => classes(file, target, &counts, numbers.is_some()),
     }
+}
+
+fn refuse(file: &CsvFile, code: Code, what: String) -> Diagnostic {
+    Diagnostic::error(code, format!("{}: {what}", file.name()))
+}
+
+/// A number to predict.
+fn number(file: &CsvFile, target: usize) -> Result<Task, Diagnostic> {
+    let name = shown(&file.columns()[target]);
+    let cells = (0..file.rows()).map(|row| file.cell(row, target));
+    let values: Vec<f64> = cells
+        .filter_map(|cell| cell.parse().ok())
+        .filter(|x: &f64| x.is_finite())
+        .collect();
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let squares = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
+    let deviation = (squares / values.len() as f64).sqrt();
+    let fits = |x: f64| x.abs() < 1e30;
+    if !fits(mean) || !fits(deviation) || deviation < 1e-30 {
+        let what = format!("the numbers of column {name} are too large or too small to be learnt");
+        return Err(refuse(file, Code::NumberTooLarge, what).help("give them in other units"));
+    }
+    Ok(Task::Number { mean, deviation })
+}
+
+/// Classes to predict, from how often each is there.
+fn classes(
+    file: &CsvFile,
+    target: usize,
+    counts: &BTreeMap<&str, usize>,
+    are_numbers: bool,
+) -> Result<Task, Diagnostic> {
+    let name = shown(&file.columns()[target]);
+    let known: usize = counts.values().sum();
     if counts.len() > MOST_CLASSES || (counts.len() == known && known > 2) {
         let what = format!(
             "column {name} has {} in {}: too many for classes",
             counted(counts.len(), "different value"),
             counted(known, "row")
         );
-        let error = refuse(Code::TooManyClasses, what)
+        let error = refuse(file, Code::TooManyClasses, what)
             .help("choose another column with `--target`; a column of names is `--names`");
         return Err(match odd_among_numbers(file, target) {
             Some((row, others)) => error.note(format!(
@@ -130,16 +149,11 @@ pub fn task(file: &CsvFile, target: usize, wanted: Option<Wanted>) -> Result<Tas
             "column {name} has the class {}, which no theory can name",
             shown(odd)
         );
-        return Err(refuse(Code::MalformedLabel, what)
+        return Err(refuse(file, Code::MalformedLabel, what)
             .help("classes are on one line, without control characters"));
     }
     let mut classes: Vec<(Option<f64>, String)> = (counts.keys())
-        .map(|cell| {
-            (
-                cell.parse().ok().filter(|_| numbers.is_some()),
-                cell.to_string(),
-            )
-        })
+        .map(|cell| (cell.parse().ok().filter(|_| are_numbers), cell.to_string()))
         .collect();
     // Numbers in their order, and `1` before `01`.
     classes.sort_by(|a, b| match (a.0, b.0) {

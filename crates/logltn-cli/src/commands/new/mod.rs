@@ -72,41 +72,14 @@ pub fn run(arguments: &Arguments) -> Outcome {
 
 /// Makes the project, and describes it.
 fn make(arguments: &Arguments, folder: &Path) -> Result<(String, Diagnostics), Diagnostics> {
-    let stem = folder
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned());
-    let Some(stem) = stem.filter(|stem| !stem.is_empty() && !stem.starts_with('.')) else {
-        let what = format!("`{}` cannot be the name of a project", folder.display());
-        return Err(Diagnostic::error(Code::ValueOutOfRange, what)
-            .help("give the name of a new folder, such as `iris`")
-            .into());
-    };
+    let stem = project_name(folder)?;
     example::must_be_empty(folder, "choose another name")?;
     let (bytes, from) = match &arguments.from {
         Some(from) => (read_bytes(from)?, from.clone()),
         None => (flowers().into_bytes(), PathBuf::from("flowers.csv")),
     };
     let file = CsvFile::parse(&bytes, &from.display().to_string())?;
-    let target = match (&arguments.target, &arguments.from) {
-        (Some(target), _) => file.column_index(target)?,
-        (None, Some(_)) => ask_target(&file)?,
-        (None, None) => file.column_index("species")?,
-    };
-    let names = match (&arguments.names, &arguments.from) {
-        (Some(names), _) => Some(file.column_index(names)?),
-        (None, Some(_)) => ask_names(&file, target)?,
-        (None, None) => None,
-    };
-    if names == Some(target) {
-        let what = format!(
-            "column {} cannot be both target and names",
-            shown(&file.columns()[target])
-        );
-        return Err(Diagnostic::error(Code::ConflictingKeys, what).into());
-    }
-    if let Some(names) = names {
-        file.names(names)?;
-    }
+    let (target, names) = target_and_names(arguments, &file)?;
     let task = columns::task(&file, target, arguments.predict)?;
     let is_split = |column: usize| column != target && Some(column) != names;
     let split = columns::split(&file)?.filter(|column| is_split(*column));
@@ -119,32 +92,11 @@ fn make(arguments: &Arguments, folder: &Path) -> Result<(String, Diagnostics), D
             .help("leave it out, or rename the column")
             .into());
     }
-    let (mut features, mut except, mut left_out) = (Vec::new(), vec![target], Vec::new());
-    except.extend(split);
-    for column in 0..file.columns().len() {
-        if column == target || Some(column) == names || Some(column) == split {
-            continue;
-        }
-        match columns::feature(&file, column) {
-            Use::Feature(kind) => features.push((column, kind)),
-            Use::LeftOut(why) => {
-                except.push(column);
-                left_out.push(format!("{}: {why}", column_name(&file, column)));
-            }
-        }
-    }
-    if features.is_empty() {
-        let what = format!(
-            "{}: no column is left to predict {} from",
-            file.name(),
-            column_name(&file, target)
-        );
-        let mut error = Diagnostic::error(Code::NoFeatures, what);
-        for why in left_out.iter().take(5) {
-            error = error.note(format!("column {why}"));
-        }
-        return Err(error.into());
-    }
+    let Columns {
+        features,
+        except,
+        left_out,
+    } = features(&file, target, names, split)?;
     // Messages name the given file: the copy is removed if it is refused.
     let columns: Vec<usize> = features.iter().map(|(column, _)| *column).collect();
     Preparation::fit(&file, &columns, &BTreeMap::new(), |_| true)?;
@@ -197,6 +149,95 @@ fn make(arguments: &Arguments, folder: &Path) -> Result<(String, Diagnostics), D
         return Err(warnings);
     }
     Ok((said(&plan, &manifest, folder, &left_out), warnings))
+}
+
+/// The last part of the folder's path.
+fn project_name(folder: &Path) -> Result<String, Diagnostics> {
+    let stem = folder
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned());
+    stem.filter(|stem| !stem.is_empty() && !stem.starts_with('.'))
+        .ok_or_else(|| {
+            let what = format!("`{}` cannot be the name of a project", folder.display());
+            Diagnostic::error(Code::ValueOutOfRange, what)
+                .help("give the name of a new folder, such as `iris`")
+                .into()
+        })
+}
+
+/// The column to predict, and that of names, which can be asked for.
+fn target_and_names(
+    arguments: &Arguments,
+    file: &CsvFile,
+) -> Result<(usize, Option<usize>), Diagnostics> {
+    let target = match (&arguments.target, &arguments.from) {
+        (Some(target), _) => file.column_index(target)?,
+        (None, Some(_)) => ask_target(file)?,
+        (None, None) => file.column_index("species")?,
+    };
+    let names = match (&arguments.names, &arguments.from) {
+        (Some(names), _) => Some(file.column_index(names)?),
+        (None, Some(_)) => ask_names(file, target)?,
+        (None, None) => None,
+    };
+    if names == Some(target) {
+        let what = format!(
+            "column {} cannot be both target and names",
+            shown(&file.columns()[target])
+        );
+        return Err(Diagnostic::error(Code::ConflictingKeys, what).into());
+    }
+    if let Some(names) = names {
+        file.names(names)?;
+    }
+    Ok((target, names))
+}
+
+/// What the columns of a file are used for.
+struct Columns {
+    features: Vec<(usize, ColumnKind)>,
+    except: Vec<usize>,
+    /// Those of no use, with the reason.
+    left_out: Vec<String>,
+}
+
+fn features(
+    file: &CsvFile,
+    target: usize,
+    names: Option<usize>,
+    split: Option<usize>,
+) -> Result<Columns, Diagnostics> {
+    let (mut features, mut except, mut left_out) = (Vec::new(), vec![target], Vec::new());
+    except.extend(split);
+    for column in 0..file.columns().len() {
+        if column == target || Some(column) == names || Some(column) == split {
+            continue;
+        }
+        match columns::feature(file, column) {
+            Use::Feature(kind) => features.push((column, kind)),
+            Use::LeftOut(why) => {
+                except.push(column);
+                left_out.push(format!("{}: {why}", column_name(file, column)));
+            }
+        }
+    }
+    if features.is_empty() {
+        let what = format!(
+            "{}: no column is left to predict {} from",
+            file.name(),
+            column_name(file, target)
+        );
+        let mut error = Diagnostic::error(Code::NoFeatures, what);
+        for why in left_out.iter().take(5) {
+            error = error.note(format!("column {why}"));
+        }
+        return Err(error.into());
+    }
+    Ok(Columns {
+        features,
+        except,
+        left_out,
+    })
 }
 
 /// Otherwise an empty test set would be noticed only after training.

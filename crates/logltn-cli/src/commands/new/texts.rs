@@ -191,8 +191,6 @@ impl Plan<'_> {
 
     /// The text of the manifest. `out` is the suggested folder for a run.
     pub fn manifest(&self, rows_to_learn: usize) -> String {
-        let symbol = self.symbol();
-        let key = key(&symbol);
         let copy = quoted(&self.copy);
         let target = quoted(self.column(self.target));
         let mut text = format!(
@@ -204,6 +202,33 @@ impl Plan<'_> {
             "theory = {}\n\n[sorts.Row]",
             quoted(&format!("{}.ltn", self.name))
         );
+        self.write_sorts(&mut text);
+        let batch = match rows_to_learn {
+            0..=64 => String::new(),
+            n => format!(", batch = {}", if n > 2000 { 128 } else { 32 }),
+        };
+        let _ = writeln!(
+            text,
+            "\n[tables]\n{} = {{ rows = {copy}, column = {target}, part = \"train\"{batch} }}\n",
+            self.table()
+        );
+        let metric = self.write_symbols(&mut text);
+        let _ = writeln!(
+            text,
+            "\n[train]\n{}\noptimizer = \"adamw\"\nweight_decay = 0.01\nlearning_rate = {{ exponential = [0.005, 0.0002] }}\nseed = 0",
+            length(rows_to_learn)
+        );
+        let _ = writeln!(
+            text,
+            "\n[evaluate]\nmetrics = [{metric}, rows = {copy}, column = {target}, part = \"test\" }}]"
+        );
+        text
+    }
+
+    /// The rest of `[sorts.Row]`, and the classes.
+    fn write_sorts(&self, text: &mut String) {
+        let copy = quoted(&self.copy);
+        let target = quoted(self.column(self.target));
         for (kind, what) in [
             (ColumnKind::Number, "numbers, scaled"),
             (ColumnKind::Category, "categories, a number for each"),
@@ -214,7 +239,7 @@ impl Plan<'_> {
                 .map(|(column, _)| comment(self.column(*column)))
                 .collect();
             if !names.is_empty() {
-                text += &wrapped(&format!("{what}: {}", names.join(", ")));
+                *text += &wrapped(&format!("{what}: {}", names.join(", ")));
             }
         }
         let except: Vec<String> = self
@@ -251,16 +276,13 @@ impl Plan<'_> {
                 listed.join(", ")
             );
         }
-        let batch = match rows_to_learn {
-            0..=64 => String::new(),
-            n => format!(", batch = {}", if n > 2000 { 128 } else { 32 }),
-        };
-        let _ = writeln!(
-            text,
-            "\n[tables]\n{} = {{ rows = {copy}, column = {target}, part = \"train\"{batch} }}\n",
-            self.table()
-        );
-        let metric = match &self.task {
+    }
+
+    /// What is learnt; returns the beginning of its metric.
+    fn write_symbols(&self, text: &mut String) -> String {
+        let symbol = self.symbol();
+        let key = key(&symbol);
+        match &self.task {
             Task::Classes(_) => {
                 let _ = writeln!(
                     text,
@@ -282,17 +304,7 @@ impl Plan<'_> {
                 );
                 format!("{{ metric = \"rmse\", function = \"{symbol}\"")
             }
-        };
-        let _ = writeln!(
-            text,
-            "\n[train]\n{}\noptimizer = \"adamw\"\nweight_decay = 0.01\nlearning_rate = {{ exponential = [0.005, 0.0002] }}\nseed = 0",
-            length(rows_to_learn)
-        );
-        let _ = writeln!(
-            text,
-            "\n[evaluate]\nmetrics = [{metric}, rows = {copy}, column = {target}, part = \"test\" }}]"
-        );
-        text
+        }
     }
 }
 

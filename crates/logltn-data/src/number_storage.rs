@@ -10,15 +10,15 @@ use std::sync::Arc;
 use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 use memmap2::Mmap;
 
-use super::cut::{Watched, watch};
 use super::problems::fatal;
+use super::truncated_file::{Watched, watch};
 
 /// Files of at least this many bytes are memory-mapped.
 pub(super) const MAPPED_FROM: u64 = 1 << 28;
 
 /// Numbers in memory, or mapped from their file and read on access. Dereferences to a slice.
 ///
-/// A mapped file must not change. If it is truncated, reading ends the program (`cut.rs`).
+/// A mapped file must not change. If it is truncated, reading ends the program (`truncated_file.rs`).
 pub struct Stored<T: Plain>(Storage<T>);
 
 #[derive(Clone)]

@@ -171,7 +171,7 @@ impl Learnt {
     /// Where a picture goes.
     pub(crate) fn picture(&self, name: &str) -> Result<PathBuf, Diagnostics> {
         let folder = self.run.join("pictures");
-        logltn_standin::places::make_folder(&folder)?;
+        logltn_standin::data_folders::make_folder(&folder)?;
         Ok(folder.join(name))
     }
 }

@@ -31,16 +31,16 @@ pub fn patiently<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T>
 
 /// The folder of all runs, without links on the way to it.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct RunsFolder {
     root: PathBuf,
 }
 
-impl Place {
+impl RunsFolder {
     /// Opens a folder.
     ///
     /// # Errors
     /// If it is not a folder.
-    pub fn new(dir: &Path) -> Result<Place, Diagnostic> {
+    pub fn new(dir: &Path) -> Result<RunsFolder, Diagnostic> {
         let shown = dir.display();
         let root = fs::canonicalize(dir).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => {
@@ -54,7 +54,7 @@ impl Place {
             let what = format!("{shown}: expected a folder that holds runs, found a file");
             return Err(Diagnostic::error(Code::NotAFolder, what));
         }
-        Ok(Place { root })
+        Ok(RunsFolder { root })
     }
 
     /// The folder.
@@ -173,7 +173,7 @@ mod tests {
             fs::create_dir(dir).unwrap();
             fs::write(dir.join("secret.txt"), "secret").unwrap();
         }
-        let place = Place::new(&root).unwrap();
+        let place = RunsFolder::new(&root).unwrap();
         assert_eq!(place.text(&root.join("secret.txt")).unwrap(), "secret");
         assert_eq!(place.text(&root.join("none.txt")).unwrap(), "");
         symlink(out.join("secret.txt"), root.join("a.txt")).unwrap();

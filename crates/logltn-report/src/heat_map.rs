@@ -9,7 +9,7 @@ use super::palette::{self, BACKGROUND, FAINT_INK, GRID, INK};
 
 /// Truth degrees with names for rows and columns.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Shades {
+pub struct HeatMap {
     /// Above the table.
     pub title: String,
     /// The names of the rows.
@@ -35,24 +35,24 @@ const TABLE_TITLE: Words = Words::title(14.0);
 /// The truer, the darker; what is neither nearly true nor nearly false has its degree in digits.
 ///
 /// ```
-/// use logltn_report::{Shades, write_shades};
+/// use logltn_report::{HeatMap, write_heat_map};
 /// let folder = tempfile::tempdir().unwrap();
 /// let path = folder.path().join("rain.svg");
-/// let table = Shades {
+/// let table = HeatMap {
 ///     rows: vec!["rain".into()],
 ///     columns: vec!["today".into(), "tomorrow".into()],
 ///     truths: vec![1.0, 0.4],
-///     ..Shades::default()
+///     ..HeatMap::default()
 /// };
-/// write_shades(&[table], "Rain", "", &path)?;
+/// write_heat_map(&[table], "Rain", "", &path)?;
 /// assert!(std::fs::read_to_string(&path).unwrap().contains(">.40</text>"));
 /// # Ok::<(), logltn::Diagnostic>(())
 /// ```
 ///
 /// # Errors
 /// If a table has not a truth for each row and column, or the file cannot be written.
-pub fn write_shades(
-    tables: &[Shades],
+pub fn write_heat_map(
+    tables: &[HeatMap],
     title: &str,
     note: &str,
     path: &Path,
@@ -60,7 +60,7 @@ pub fn write_shades(
     draw(tables, title, note)?.write(path)
 }
 
-impl Shades {
+impl HeatMap {
     fn check(&self) -> Result<(), Diagnostic> {
         let cells = self.rows.len() * self.columns.len();
         let outlined = self.outlined.len();
@@ -122,8 +122,8 @@ fn room(names: &[String]) -> f64 {
     widths.fold(0.0, f64::max) + 8.0
 }
 
-fn draw(tables: &[Shades], title: &str, note: &str) -> Result<Drawing, Diagnostic> {
-    tables.iter().try_for_each(Shades::check)?;
+fn draw(tables: &[HeatMap], title: &str, note: &str) -> Result<Drawing, Diagnostic> {
+    tables.iter().try_for_each(HeatMap::check)?;
     let between = 2.0 * MARGIN;
     let widths = tables.iter().map(|table| table.width() + between);
     let notes = note.lines().map(|line| NOTE.width(line));
@@ -153,8 +153,8 @@ fn draw(tables: &[Shades], title: &str, note: &str) -> Result<Drawing, Diagnosti
 mod tests {
     use super::*;
 
-    fn table() -> Shades {
-        Shades {
+    fn table() -> HeatMap {
+        HeatMap {
             title: "two".into(),
             rows: vec!["a".into(), "b".into()],
             columns: vec!["x".into()],
