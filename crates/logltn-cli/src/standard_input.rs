@@ -11,13 +11,36 @@ pub fn is_it(path: &Path) -> bool {
     [Path::new("-"), Path::new("/dev/stdin")].contains(&path)
 }
 
+/// What was read from standard input: a temporary file, which is removed with it.
+pub struct Kept {
+    _folder: TempDir,
+    path: PathBuf,
+}
+
+impl Kept {
+    /// The same messages about standard input, whose file nobody knows.
+    pub fn named(&self, messages: &Diagnostics) -> Diagnostics {
+        let path = self.path.display().to_string();
+        let named = |message: Diagnostic| {
+            let of_format = message
+                .help_text()
+                .is_some_and(|help| help.contains("extension"));
+            let message = message.renamed(&path, "standard input");
+            match of_format {
+                true => message.help("name its format with `--format`"),
+                false => message,
+            }
+        };
+        messages.iter().cloned().map(named).collect()
+    }
+}
+
 /// Reads standard input into a temporary file, whose extension is its format, and replaces the path by it, since
-/// readers may read it twice. The format is the given one, or is recognised from the bytes. The folder is removed with
-/// the returned value.
+/// readers may read it twice. The format is the given one, or is recognised from the bytes.
 ///
 /// # Errors
 /// If it would be read twice, or cannot be read.
-pub fn keep(paths: Vec<(&mut PathBuf, Option<&str>)>) -> Result<Option<TempDir>, Diagnostics> {
+pub fn keep(paths: Vec<(&mut PathBuf, Option<&str>)>) -> Result<Option<Kept>, Diagnostics> {
     let mut paths = paths.into_iter();
     let Some((path, format)) = paths.next() else {
         return Ok(None);
@@ -37,7 +60,10 @@ pub fn keep(paths: Vec<(&mut PathBuf, Option<&str>)>) -> Result<Option<TempDir>,
     let ending = format.unwrap_or_else(|| looks_like(&bytes));
     *path = folder.path().join(format!("stdin.{ending}"));
     std::fs::write(&path, &bytes).map_err(failed)?;
-    Ok(Some(folder))
+    Ok(Some(Kept {
+        path: path.clone(),
+        _folder: folder,
+    }))
 }
 
 /// The file extension that fits the bytes; text if nothing else does.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::common::{root, run_in};
 
@@ -39,6 +40,34 @@ fn there_is_one_version() {
         let text = fs::read_to_string(root().join(file)).expect(file);
         assert!(text.contains(&line), "{file}: {line}");
     }
+}
+
+/// What the tests of the workspace have built, the Python package need not build again: its crates have the same features
+/// there, except for pyo3, which nothing else has, and the program, which leaves out the paper.
+#[test]
+fn the_python_package_shares_what_tests_build() {
+    let crates = |arguments: &[&str]| -> BTreeSet<String> {
+        let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_string());
+        let listed = Command::new(cargo)
+            .args([
+                "tree", "--locked", "--prefix", "none", "--format", "{p} {f}",
+            ])
+            .args(arguments)
+            .current_dir(root())
+            .output()
+            .expect("cargo");
+        let said = String::from_utf8_lossy(&listed.stderr);
+        assert!(listed.status.success(), "{said}");
+        (String::from_utf8_lossy(&listed.stdout).lines())
+            .map(|line| line.trim_end_matches(" (*)").to_string())
+            .filter(|line| !line.starts_with("logltn-cli "))
+            .collect()
+    };
+    let package = crates(&["-p", "logltn-py", "-e", "normal"]);
+    assert!(package.iter().any(|line| line.starts_with("serde ")));
+    let tests = crates(&["--workspace"]);
+    let alone: Vec<&String> = package.difference(&tests).collect();
+    assert!(alone.is_empty(), "built again for Python: {alone:#?}");
 }
 
 /// Every crate that is published carries its licences.

@@ -143,6 +143,12 @@ impl Diagnostic {
         self
     }
 
+    /// The same, with another name for a file that messages name.
+    pub fn renamed(mut self, file: &str, name: &str) -> Diagnostic {
+        self.message = self.message.replace(file, name);
+        self
+    }
+
     /// Error or warning.
     pub fn severity(&self) -> Severity {
         self.severity

@@ -1,14 +1,15 @@
 //! The page on training lists the metrics that there are.
 
 use logltn_learn::MetricKind;
-use logltn_learn::metrics::Against;
+use logltn_learn::metrics::{Against, Better};
 
 #[test]
 fn the_page_lists_all_metrics() {
     let page = include_str!("../../../docs/metrics.md");
     let start = page.find("<!-- metrics -->\n").expect("a table") + "<!-- metrics -->\n".len();
     let end = start + page[start..].find("<!-- end -->").expect("its end");
-    let mut expected = "| metric | of a | compares with | says |\n|---|---|---|---|\n".to_string();
+    let mut expected =
+        "| metric | of a | compares with | better | says |\n|---|---|---|---|---|\n".to_string();
     for (name, kind) in MetricKind::ALL {
         let with = match kind.against() {
             Against::Classes => "the right classes",
@@ -18,8 +19,12 @@ fn the_page_lists_all_metrics() {
             Against::Values => "`value`",
             Against::Axioms => "the axioms over the table",
         };
+        let better = match kind.better() {
+            Better::Larger => "larger",
+            Better::Smaller => "smaller",
+        };
         let (of, says) = (kind.subject().key(), kind.says());
-        expected += &format!("| `{name}` | `{of}` | {with} | {says} |\n");
+        expected += &format!("| `{name}` | `{of}` | {with} | {better} | {says} |\n");
     }
     assert_eq!(&page[start..end], expected);
 }

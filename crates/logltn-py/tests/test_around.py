@@ -304,10 +304,14 @@ def test_what_a_knowledge_base_says_of_itself():
     assert kb.truths.logs and not logltn.torch.KnowledgeBase("predicate p()  axiom a: p()", semantics="stable").truths.logs
     text = str(kb.explain({"digit": torch.zeros(4, 10)}, top=1, **sums(7, 12)))
     assert text.splitlines()[0].startswith("addition: truth 0.0") and "x = 0, y = 1, n = 7" in text and "{" not in text
+    one = logltn.torch.KnowledgeBase("predicate p()  axiom a: p()").explain({"p": torch.zeros(())})
+    assert "1 grounding\n" in str(one) and "1 grounding<" in one._repr_html_()
 
 
 def test_every_parameter_is_in_the_signature():
     ours, theirs = (set(inspect.signature(c.__init__).parameters) for c in (logltn.torch.KnowledgeBase, logltn.KnowledgeBase))
-    assert {name for name in theirs if not name.startswith("_")} <= ours
+    theirs = {name for name in theirs if not name.startswith("_")}
+    assert theirs <= ours
+    assert {*theirs, "predicates", "process_group"} - {"self"} <= set(inspect.signature(logltn.torch.KnowledgeBase).parameters) <= ours
     with pytest.raises(TypeError, match="semantic"):
         logltn.torch.KnowledgeBase("predicate p()  axiom a: p()", semantic="stable")

@@ -83,7 +83,6 @@ fn sort_and_file(text: &str) -> Result<(String, PathBuf), String> {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
-    let Arguments { manifest, run, .. } = arguments;
     let (mut features, mut rows) = (arguments.features.clone(), arguments.rows.clone());
     let from_input = (features
         .iter_mut()
@@ -91,13 +90,26 @@ pub fn run(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     .chain(rows.iter_mut().map(|file| (file, Some("csv"))))
     .filter(|(file, _)| standard_input::is_it(file));
     // Kept until all of it has been read.
-    let _input = standard_input::keep(from_input.collect())?;
+    let input = standard_input::keep(from_input.collect())?;
+    let done = from_files(arguments, &features, rows.as_deref());
+    done.map_err(|errors| match &input {
+        Some(input) => input.named(&errors),
+        None => errors,
+    })
+}
+
+fn from_files(
+    arguments: &Arguments,
+    features: &[(String, PathBuf)],
+    rows: Option<&Path>,
+) -> Result<Outcome, Diagnostics> {
+    let Arguments { manifest, run, .. } = arguments;
     let given = arguments.given.as_deref().map(listed_laws);
     let mut predictor = Predictor::load(&Asking {
         manifest,
         run: run.as_deref(),
         symbols: std::slice::from_ref(&arguments.symbol),
-        features: &features,
+        features,
         given: given.as_deref(),
     })?;
     let by_class = [(arguments.classes, "classes"), (arguments.rules, "rules")];
@@ -114,7 +126,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         let error = Diagnostic::error(Code::NoClasses, what);
         return Err(error.help("worlds assign truth to predicates").into());
     }
-    let rows = rows.as_deref().map(|path| predictor.rows(path));
+    let rows = rows.map(|path| predictor.rows(path));
     let rows = rows.transpose()?;
     let count = predictor.count(rows.as_ref())?;
     if let Some(out) = &arguments.out {

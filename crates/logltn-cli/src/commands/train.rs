@@ -291,7 +291,9 @@ fn said_at_the_end(
         Err(errors) if errors.iter().any(|e| e.code() == Code::RunDiffers) => return Err(errors),
         Err(errors) => {
             console::report(&errors);
-            if let Ok(Some(_)) = directory.checkpoint() {
+            // What is damaged stays so, and its message says what to do.
+            let damaged = errors.iter().any(|e| e.code() == Code::RunDamaged);
+            if let (false, Ok(Some(_))) = (damaged, directory.checkpoint()) {
                 console::complain("the last checkpoint is intact: --resume continues from there\n");
             }
             Outcome::Failed

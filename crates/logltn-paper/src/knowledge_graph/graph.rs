@@ -92,7 +92,8 @@ impl GraphName {
     /// Where the graph is, if it is there: `kg/NAME` of the data.
     pub fn place(self, data: Option<&Path>) -> Result<Option<PathBuf>, Diagnostic> {
         let folder = format!("kg/{}", self.name());
-        let is_graph = |folder: &Path| FILES.iter().all(|name| file(folder, name).is_file());
+        // One is enough: that another is missing is said by whoever reads it, rather than a stand-in made.
+        let is_graph = |folder: &Path| FILES.iter().any(|name| file(folder, name).is_file());
         data_folders::find_where(data, &folder, is_graph)
     }
 }

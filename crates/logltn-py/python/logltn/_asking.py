@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _given, _native
 from ._given import Percentile, Problems
+from ._html import groundings
 
 
 class Asking:
@@ -138,9 +139,9 @@ class Explanation(dict[str, Any]):
         lines = []
         for axiom in self["axioms"]:
             if axiom.get("hard"):
-                lines.append(f"{axiom['name']}: a law, {axiom['groundings']:,} groundings")
+                lines.append(f"{axiom['name']}: a law, {groundings(axiom['groundings'])}")
                 continue
-            lines.append(f"{axiom['name']}: truth {_shown(axiom['truth'], logs)}, {axiom['groundings']:,} groundings")
+            lines.append(f"{axiom['name']}: truth {_shown(axiom['truth'], logs)}, {groundings(axiom['groundings'])}")
             for worst in axiom["worst"]:
                 lines.append(f"  {_bound(worst['binding'])}: {_shown(worst['truth'], logs)}")
                 for literal in worst["literals"]:

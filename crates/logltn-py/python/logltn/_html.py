@@ -20,6 +20,10 @@ _TOKEN = re.compile(r"#[^\n]*|[A-Za-z_]\w*|<->|->|\d+(?:\.\d+)?|\s+|.", re.S)
 _STYLE = "border-collapse:collapse;font-variant-numeric:tabular-nums"
 
 
+def groundings(count: int) -> str:
+    return "1 grounding" if count == 1 else f"{count:,} groundings"
+
+
 def theory(text: str) -> str:
     """A theory with its words in colour."""
     out = []
@@ -87,7 +91,7 @@ def explanation(document: dict[str, Any], axioms_are_logs: bool, literals_are_lo
     """The least true bindings of each axiom, with what is to blame; ``pictures`` has those of individuals, by axiom."""
     out = []
     for axiom in document["axioms"]:
-        head = f"<p><b>{escape(axiom['name'])}</b> · truth {number(axiom['truth'])} · {axiom['groundings']:,} groundings</p>"
+        head = f"<p><b>{escape(axiom['name'])}</b> · truth {number(axiom['truth'])} · {groundings(axiom['groundings'])}</p>"
         seen = pictures.get(axiom["name"], {})
         rows = []
         for worst in axiom["worst"]:

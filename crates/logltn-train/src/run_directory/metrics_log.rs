@@ -262,7 +262,8 @@ impl Growing {
     }
 }
 
-/// The bytes up to the first record that is later than `after`, cut short or damaged, and the last step before it.
+/// The bytes up to the first record that is later than `after`, out of order, cut short or damaged, and the last step
+/// before it.
 fn kept(file: &File, after: u64) -> io::Result<(u64, u64)> {
     #[derive(serde::Deserialize)]
     struct Step {
@@ -276,7 +277,12 @@ fn kept(file: &File, after: u64) -> io::Result<(u64, u64)> {
         let read = lines.read_until(b'\n', &mut line)?;
         let step = serde_json::from_slice::<Step>(&line).map(|found| found.step);
         match step {
-            Ok(step) if step <= after && line.ends_with(b"\n") && LINE.is_whole(&line) => {
+            Ok(step)
+                if step == last + 1
+                    && step <= after
+                    && line.ends_with(b"\n")
+                    && LINE.is_whole(&line) =>
+            {
                 length += read as u64;
                 last = step;
             }

@@ -184,13 +184,17 @@ pub struct RecordReader {
     bytes: Vec<u8>,
     /// Where the next line begins.
     position: u64,
+    /// The step of the last record read; `None` where the file was not read from its beginning.
+    last: Option<u64>,
 }
 
 impl RecordReader {
     pub(super) fn open(path: &Path) -> Result<RecordReader, Diagnostics> {
         let file = logltn_data::open_file(path)
             .map_err(|error| explain(path, "cannot be read", &error))?;
-        Ok(RecordReader::new(file, path.display().to_string()))
+        let mut reader = RecordReader::new(file, path.display().to_string());
+        reader.last = Some(0);
+        Ok(reader)
     }
 
     /// Reads the records of an open `metrics.jsonl` from where the file is, which must be the beginning of a line;
@@ -204,6 +208,7 @@ impl RecordReader {
             pattern: None,
             bytes: Vec::new(),
             position: 0,
+            last: None,
         }
     }
 
@@ -247,23 +252,39 @@ impl RecordReader {
         }
         let text = std::str::from_utf8(&self.bytes)
             .map_err(|error| place(format!("the line is damaged: {error}")))?;
-        if let Some(record) = self
-            .pattern
-            .as_ref()
-            .and_then(|pattern| pattern.record(text))
+        let known = (self.pattern.as_ref()).and_then(|pattern| pattern.record(text));
+        let (record, names) = match known {
+            Some(record) => (record, None),
+            None => {
+                let (record, names) = StepRecord::from_json_line(text).map_err(place)?;
+                (record, Some(names))
+            }
+        };
+        if self.position > 0
+            && names
+                .as_ref()
+                .is_some_and(|names| *names != self.axiom_names)
         {
-            self.position += length as u64;
-            return Ok(Some(record));
-        }
-        let (record, names) = StepRecord::from_json_line(text).map_err(place)?;
-        if self.position > 0 && names != self.axiom_names {
             return Err(place(
                 "the axioms differ from those in the first line".to_string(),
             ));
         }
+        // Each line may be whole although others are gone.
+        if let Some(last) = self.last
+            && record.step != last + 1
+        {
+            return Err(place(format!(
+                "this is the record of step {}, and that of step {} should be here",
+                record.step,
+                last + 1
+            )));
+        }
         self.position += length as u64;
-        self.pattern.get_or_insert_with(|| LinePattern::new(&names));
-        self.axiom_names = names;
+        self.last = Some(record.step);
+        if let Some(names) = names {
+            self.pattern.get_or_insert_with(|| LinePattern::new(&names));
+            self.axiom_names = names;
+        }
         Ok(Some(record))
     }
 }

@@ -98,13 +98,11 @@ impl KeptInfo {
         } = self;
         let best = format!("the best {metric}, {}, was at step {step}", shown(*value));
         match self.stopped_after {
+            Some(1) => format!(
+                "stopped early after step {done} of {total}: {best}, and the next evaluation was not better"
+            ),
             Some(n) => format!(
-                "stopped early after step {done} of {total}: {best}, and the last {n} {} not better",
-                if n == 1 {
-                    "evaluation was"
-                } else {
-                    "evaluations were"
-                }
+                "stopped early after step {done} of {total}: {best}, and the next {n} evaluations were not better"
             ),
             None => best,
         }

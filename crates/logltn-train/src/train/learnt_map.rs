@@ -116,9 +116,15 @@ impl Trainer {
     pub fn concepts(&mut self) -> Result<Vec<Concepts>, Diagnostics> {
         let mut found = Vec::new();
         for predicate in self.project.learnt_classes() {
-            let labels = self
-                .project
-                .class_labels(predicate, &mut Diagnostics::new())?;
+            let labels = (self.project).class_labels(predicate, &mut Diagnostics::new());
+            // Groups that a metric compares need not be classes.
+            let groups = |errors: &Diagnostics| {
+                (errors.iter()).all(|error| error.code() == Code::UnknownIndividual)
+            };
+            let labels = match labels {
+                Err(errors) if groups(&errors) => None,
+                other => other?,
+            };
             let classes = Identify::sorts(self.project.theory(), predicate);
             let (Some(labels), Some((sort, _))) = (labels, classes) else {
                 continue;

@@ -119,7 +119,22 @@ impl Tape {
 
     /// constant + Σ factor · operand
     pub fn affine(&mut self, constant: f64, terms: &[(f64, Var)]) -> Var {
-        let value = (terms.iter()).fold(constant, |sum, &(factor, v)| sum + factor * self.value(v));
+        let summands = || terms.iter().map(|&(factor, v)| factor * self.value(v));
+        let exact = summands().fold(constant, |sum, x| sum + x);
+        // What is left of numbers that cancel is off by as much as they are: 4e-18 is lost beside 1. Of a degree near 0
+        // that matters, since the slope of p-means with p < 1 has no bound there. The sign stays: degrees are not below 0.
+        let greatest = summands().fold(constant.abs(), |most, x| most.max(x.abs()));
+        let value = match greatest > 2.0 * exact.abs() {
+            true => {
+                let rounded = exact + (self.rounded(greatest) - greatest);
+                if (rounded < 0.0) == (exact < 0.0) {
+                    rounded
+                } else {
+                    0.0
+                }
+            }
+            false => exact,
+        };
         self.node(
             value,
             terms.iter().map(|&(factor, v)| (v, factor)).collect(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -584,6 +585,11 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
     def __getstate__(self) -> dict[str, Any]:
         # The result of the last call is not part of it.
         return {**self.__dict__, "_last": None}
+
+
+# `inspect.signature` looks at `__new__` first, and editors in notebooks show what it finds.
+_made = inspect.signature(KnowledgeBase.__init__)
+setattr(KnowledgeBase.__new__, "__signature__", _made.replace(parameters=[p for p in _made.parameters.values() if p.name[0] != "_"]))
 
 
 def _has_no_numbers(value: torch.Tensor) -> bool:
