@@ -18,12 +18,19 @@ pub(super) struct Graph {
     /// By atom: those that it implies, and those that imply it.
     lists: [Vec<Vec<u32>>; 2],
     known: Vec<Option<bool>>,
-    /// Atoms with one neighbour, or none, in the order in which they are summed out; by the state of the neighbour whether
-    /// it settles theirs.
-    alone: Vec<(u32, Option<(u32, [bool; 2])>)>,
+    /// Atoms with one neighbour, or none, in the order in which they are summed out.
+    alone: Vec<(u32, Option<Beside>)>,
     /// The neighbours of the others.
     core: Vec<FxHashSet<u32>>,
     vars: Vec<u32>,
+}
+
+/// The only neighbour of an atom.
+#[derive(Clone, Copy)]
+struct Beside {
+    other: u32,
+    /// By its state: whether that settles the state of the atom.
+    settles: [bool; 2],
 }
 
 impl Graph {
@@ -55,9 +62,11 @@ impl Graph {
                     open.push(*other);
                 }
                 // A false one makes those false that imply it, a true one those true that it implies.
-                let settles =
-                    |other| [0, 1].map(|i: usize| lists[i][var as usize].contains(&other));
-                alone.push((var, other.map(|other| (other, settles(other)))));
+                let beside = |other: u32| Beside {
+                    other,
+                    settles: [0, 1].map(|i: usize| lists[i][var as usize].contains(&other)),
+                };
+                alone.push((var, other.map(beside)));
             }
         }
         vars.retain(|var| !gone[*var as usize]);
@@ -132,7 +141,7 @@ impl Graph {
                 false => nodes.sum(states.to_vec()),
             };
             atoms[var as usize] = Atom { states, either };
-            if let Some((other, settles)) = other {
+            if let Some(Beside { other, settles }) = other {
                 let part = [0, 1].map(|is| if settles[is] { states[is] } else { either });
                 beside[other as usize].push(part);
             }
