@@ -1,6 +1,6 @@
 //! What is said of axioms that pull on nothing, and why they may.
 
-use logltn::{Code, Diagnostic, Implies, Not, Semantics, Span, Theory};
+use logltn::{Code, Diagnostic, Implies, Not, PlannedAxiom, Semantics, Span, Theory};
 
 /// How many axioms are named; a family can have thousands.
 const NAMED: usize = 4;
@@ -49,6 +49,27 @@ pub(crate) fn of_axioms(
         "until that changes they teach nothing: either they are already satisfied, or their operators pass no gradient"
             .to_string()
     }))
+}
+
+/// So many observations of an axiom, in exact probabilities, have been true in no world.
+pub(crate) fn of_observations(
+    theory: &Theory,
+    axiom: &PlannedAxiom,
+    count: u64,
+    step: u64,
+) -> Diagnostic {
+    let observations = if count == 1 {
+        "observation"
+    } else {
+        "observations"
+    };
+    let what = format!(
+        "step {step}: {count} {observations} of axiom `{}` had probability 0 up to now",
+        axiom.name
+    );
+    Diagnostic::warning(Code::VanishingGradient, what)
+        .at(&theory.source, axiom.span, "")
+        .help("laws or certain degrees exclude them, and they teach nothing: `logltn explain --run DIR` shows which, `logltn eval` counts them")
 }
 
 /// Not one step had a gradient.

@@ -863,10 +863,11 @@ impl Evaluated {
         Ok(dict)
     }
 
-    /// How often an `exists` had no candidates, over all axioms.
+    /// How often an `exists` had no candidates and an observation had probability 0, over all axioms.
     #[getter]
-    fn empty(&self) -> u64 {
-        self.evaluation.axioms.iter().map(|a| a.empty_exists).sum()
+    fn odd(&self) -> u64 {
+        let axioms = self.evaluation.axioms.iter();
+        axioms.map(|a| a.empty_exists + a.impossible).sum()
     }
 
     /// How often an `exists` had no candidates, by axiom name.
@@ -874,6 +875,15 @@ impl Evaluated {
         let dict = PyDict::new(py);
         for (name, axiom) in self.names.iter().zip(&self.evaluation.axioms) {
             dict.set_item(name, axiom.empty_exists)?;
+        }
+        Ok(dict)
+    }
+
+    /// How many observations have probability 0, by axiom name.
+    fn impossible<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (name, axiom) in self.names.iter().zip(&self.evaluation.axioms) {
+            dict.set_item(name, axiom.impossible)?;
         }
         Ok(dict)
     }

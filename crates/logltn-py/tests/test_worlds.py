@@ -421,3 +421,20 @@ def test_laws_that_certain_degrees_break_are_named() -> None:
     with pytest.raises(logltn.InputError, match="`elders` at x = bob\n") as caught:
         kb.evaluate(given)
     assert caught.value.diagnostics[0].code == "contradiction"
+
+
+@pytest.mark.parametrize("module", ["logltn", "logltn.torch"])
+def test_impossible_observations_are_counted_and_told(module: str) -> None:
+    base = pytest.importorskip(module)
+    text = "sort X predicate p(X) axiom a: forall x: X. p(x) axiom law: forall x: X. not p(x)"
+    kb = base.KnowledgeBase(text, laws=["law"], semantics="probability", dtype="float64")
+    values = {"p": np.zeros(3)}
+    with pytest.warns(logltn.InputWarning, match="axiom `a`: 3 observations have probability 0") as said:
+        if base is logltn:
+            found = kb.evaluate(values, sorts={"X": 3})
+            assert found.impossible == {"a": 3, "law": 0}
+            assert "impossible" in found._repr_html_()
+        else:
+            torch = pytest.importorskip("torch")
+            assert float(kb.loss(p=torch.tensor(values["p"]), sorts={"X": 3})) == 1e5
+    assert len(said) == 1

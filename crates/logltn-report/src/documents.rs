@@ -121,7 +121,7 @@ pub fn details(
             json!({
                 "name": axiom.name,
                 "family": axiom.name.split('[').next(),
-                "weight": axiom.weight,
+                "weight": (!axiom.hard).then_some(axiom.weight),
                 "groundings": axiom.groundings,
             })
         })

@@ -32,6 +32,7 @@ fn summary(steps: u64, axioms: usize) -> RunSummary {
 fn infos(names: &[String]) -> Vec<AxiomInfo> {
     let info = |name: &String| AxiomInfo {
         left_out: 0,
+        hard: false,
         name: name.clone(),
         weight: 0.25,
         groundings: Some(7),

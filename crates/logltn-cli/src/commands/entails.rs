@@ -58,7 +58,10 @@ pub fn run(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let (project, warnings) = load(&arguments.manifest, None)?;
     if arguments.exact {
         console::report(&warnings);
-        let found = entails_exactly(&project.knowledge()?, &arguments.formula)?;
+        let found = entails_exactly(
+            &project.knowledge_for_question(&arguments.formula)?,
+            &arguments.formula,
+        )?;
         return Ok(match arguments.json {
             true => console::print_json(&exact_document(&found)),
             false => console::print(&exact_human(&found)),
@@ -76,7 +79,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         axioms: manifest.axiom_settings(),
     };
     let bar = progress(how.restarts.saturating_mul(how.steps));
-    let found = (project.knowledge())
+    let found = (project.knowledge_for_question(&arguments.formula))
         .and_then(|knowledge| entails(&knowledge, &arguments.formula, &how, &mut || bar.inc(1)));
     bar.finish_and_clear();
     let found = found?;

@@ -13,7 +13,7 @@ use logltn_report::{
     HeatMap, ScatterPanel, from_run_directory, pca_2d, write_heat_map, write_scatter,
 };
 use logltn_train::project::Project;
-use logltn_train::run_directory::{RunDirectory, RunInfo, StepRecord};
+use logltn_train::run_directory::{AxiomInfo, RunDirectory, RunInfo, StepRecord};
 use logltn_train::train::{
     Beginning, Outcome as RunOutcome, RunOptions, TrainOptions, Trainer, Watch, apart_from, member,
     members, note_ensemble, run,
@@ -475,7 +475,7 @@ fn ended(
     directory: &RunDirectory,
     last: &StepRecord,
 ) -> Result<String, Diagnostics> {
-    let (axioms, semantics) = (trainer.axioms(), trainer.semantics());
+    let semantics = trainer.semantics();
     let info = directory.info()?;
     let left_out = left_out(&info);
     let stopped = info.kept.as_ref().map_or(String::new(), |kept| {
@@ -492,7 +492,7 @@ fn ended(
         return Ok(format!(
             "{stopped}the whole theory with the first and {weights}, {}\n\n{}{left_out}\n{}",
             whole.parameters(),
-            axiom_table(&axioms, &now.axioms, first, semantics),
+            axiom_table(&info.axioms, &now.axioms, first, semantics),
             eval::totals(semantics, now.sat, now.loss)
         ));
     }
@@ -513,7 +513,7 @@ fn ended(
         "{stopped}of the first and the last step's batch, {}; `logltn eval` with --run {} looks at the whole theory\n\n{}{left_out}\n{}",
         at.join(", "),
         directory.path().display(),
-        axiom_table(&axioms, &last.axioms, first, semantics),
+        axiom_table(&info.axioms, &last.axioms, first, semantics),
         eval::totals(semantics, last.sat, last.loss)
     ))
 }
@@ -545,7 +545,7 @@ fn left_out(info: &RunInfo) -> String {
 const MOST_AXIOMS: usize = 40;
 
 fn axiom_table(
-    axioms: &[(String, f64)],
+    axioms: &[AxiomInfo],
     last: &[f64],
     first: Option<&[f64]>,
     semantics: &Semantics,
@@ -560,14 +560,25 @@ fn axiom_table(
         Some(x) if x.is_finite() => real(x),
         _ => "–".to_string(),
     };
-    for (i, (name, weight)) in axioms.iter().enumerate().take(MOST_AXIOMS) {
+    for (i, axiom) in axioms.iter().enumerate().take(MOST_AXIOMS) {
+        if axiom.hard {
+            let mut row = vec![axiom.name.clone(), "law".to_string()];
+            row.resize(rows[0].len(), String::new());
+            rows.push(row);
+            continue;
+        }
         let first = first.and_then(|f| f.get(i)).copied();
         let last = last.get(i).copied();
         let degree = |truth: Option<f64>| match truth {
             Some(truth) if truth.is_finite() => degree(semantics, truth),
             _ => "–".to_string(),
         };
-        let mut row = vec![name.clone(), real(*weight), degree(first), degree(last)];
+        let mut row = vec![
+            axiom.name.clone(),
+            real(axiom.weight),
+            degree(first),
+            degree(last),
+        ];
         row.extend(logs.then(|| shown(last)));
         rows.push(row);
     }

@@ -75,6 +75,9 @@ pub struct Session {
     /// The places of the axioms that had no gradient when [`Session::balance`] last looked, and of those it has warned of.
     flat: BTreeSet<usize>,
     called_flat: BTreeSet<usize>,
+    /// By axiom: how many observations of all steps were impossible, until that is said.
+    impossible: Vec<u64>,
+    called_impossible: BTreeSet<usize>,
     /// The same of the one that outweighed all others.
     heavy: Option<usize>,
     called_heavy: BTreeSet<usize>,
@@ -220,6 +223,7 @@ impl Session {
             done: 0,
             total: end,
             steps_per_epoch,
+            impossible: vec![0; axioms.len()],
             axioms,
             streamed: Streamed::default(),
             last_parameters: Parameters::default(),
@@ -227,6 +231,7 @@ impl Session {
             stopped_early: false,
             flat: BTreeSet::new(),
             called_flat: BTreeSet::new(),
+            called_impossible: BTreeSet::new(),
             heavy: None,
             called_heavy: BTreeSet::new(),
             batches_before: Vec::new(),
@@ -452,6 +457,7 @@ impl Session {
         let mut axioms = vec![f64::NAN; self.axioms.len()];
         for (place, value) in phase.axioms.iter().zip(&value.axioms) {
             axioms[*place] = value.truth;
+            self.impossible[*place] += value.impossible;
         }
         let (mut loss, sat) = (value.loss, value.sat);
         // Of nothing nothing is known; that it counts as true is no truth of the axiom.
@@ -578,6 +584,13 @@ impl Session {
             return out;
         };
         let phase = &mut self.phases[at];
+        for (place, axiom) in phase.axioms.iter().zip(phase.engine.plan().axioms()) {
+            let count = std::mem::take(&mut self.impossible[*place]);
+            if count > 0 && self.called_impossible.insert(*place) {
+                let theory = self.knowledge.theory();
+                out.push(vanishing::of_observations(theory, axiom, count, self.done));
+            }
+        }
         let numbers = phase
             .engine
             .requests()
@@ -600,7 +613,7 @@ impl Session {
         for ((norm, axiom), place) in
             (norms.iter().zip(phase.engine.plan().axioms())).zip(&phase.axioms)
         {
-            let counts = self.axioms[*place].weight > 0.0 && axiom.groundings > 0;
+            let counts = !axiom.hard && self.axioms[*place].weight > 0.0 && axiom.groundings > 0;
             if *norm == 0.0 && counts && (!one_counts || total == 0.0) {
                 flat.push((*place, axiom.name.clone(), axiom.span));
             } else if !one_counts && total > *norm && *norm > 100.0 * (total - norm) {

@@ -18,7 +18,7 @@ const MOST_GROUNDINGS: u128 = 50_000_000;
 
 impl Session {
     /// How often what the rules among the axioms conclude is so where their premise is, everything counted as true that is
-    /// truer than ½. Axioms of weight 0 are questions, not rules. Those are left out of which there are so many groundings
+    /// truer than ½. Axioms of weight 0 are questions, not rules, and laws hold whatever the networks say. Those are left out of which there are so many groundings
     /// that looking at each would take long: how true they are may be found without.
     ///
     /// # Errors
@@ -33,7 +33,7 @@ impl Session {
         let mut left = MOST_GROUNDINGS;
         let mut counting: Vec<String> = Vec::new();
         for (axiom, planned) in self.axioms.iter().zip(plan.axioms()) {
-            if axiom.weight > 0.0 && planned.groundings <= left {
+            if axiom.weight > 0.0 && !planned.hard && planned.groundings <= left {
                 left -= planned.groundings;
                 counting.push(axiom.name.clone());
             }

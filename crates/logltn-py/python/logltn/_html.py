@@ -77,14 +77,17 @@ def degree(truth: float) -> float:
 def evaluation(result: Any) -> str:
     """The truth of each axiom."""
     native = result._native
-    empty = result.empty_exists
+    counts = {"empty exists": result.empty_exists, "impossible": result.impossible}
+    # How many observations are impossible is known under `probability` alone.
+    counts = {what: by for what, by in counts.items() if what == "empty exists" or any(by.values())}
     # In the log semantics all truths are logs; a degree of 0 and a log of 0 cannot be told apart, but by the others.
     logs = native.sat < 0 or any(t < 0 for t in native.truths().values())
     rows = []
     for name, truth in native.truths().items():
         shown = degree(truth) if logs else truth
-        rows.append([escape(name), f"{truth:.4g}", bar(shown), f"{empty[name]:,}" if empty[name] else ""])
-    return f"<p>loss {native.loss:.6g} · sat {native.sat:.6g}</p>" + table(["axiom", "truth", "", "empty exists"], rows)
+        cells = [f"{by[name]:,}" if by[name] else "" for by in counts.values()]
+        rows.append([escape(name), f"{truth:.4g}", bar(shown), *cells])
+    return f"<p>loss {native.loss:.6g} · sat {native.sat:.6g}</p>" + table(["axiom", "truth", "", *counts], rows)
 
 
 def explanation(document: dict[str, Any], axioms_are_logs: bool, literals_are_logs: bool, pictures: dict[str, Any]) -> str:

@@ -291,11 +291,21 @@ class KnowledgeBase(Asking, Worlds):
         return found
 
     def _look(self, evaluated: Any, sorts: Any = None, tables: Any = None) -> None:
-        """Warns, once, of rows for which an `exists` is empty."""
-        if not evaluated.empty or "empty" in self._said:
+        """Warns, once, of rows for which an `exists` is empty, and of observations with probability 0."""
+        if not evaluated.odd:
+            return
+        excluded = {name: count for name, count in evaluated.impossible().items() if count}
+        if excluded and "impossible" not in self._said:
+            self._said.add("impossible")
+            axiom, count = next(iter(excluded.items()))
+            observations = "observation has" if count == 1 else "observations have"
+            message = f"axiom `{axiom}`: {count} {observations} probability 0 in this call"
+            help = "laws or certain degrees exclude them, and they have no gradient: `kb.explain` shows which"
+            _native.warn_of([("vanishing-gradient", message, help)])
+        counts = evaluated.empty_exists()
+        if not any(counts.values()) or "empty" in self._said:
             return
         self._said.add("empty")
-        counts = evaluated.empty_exists()
         axiom = next(name for name, count in counts.items() if count)
         place = self._impossible(axiom, sorts, tables)
         times = f", {counts[axiom]} times in this call" if counts[axiom] > 1 else ""
@@ -373,7 +383,7 @@ class KnowledgeBase(Asking, Worlds):
         exchange = None if _step is None else _step.exchange(numbers)
         weighed = None if weights is None else [(i, float(w)) for i, w in self._weights(weights).items()]
         evaluated = self._native.evaluate(entries, *numbers, coming, gradients, None, exchange, weighed)
-        if evaluated.empty:
+        if evaluated.odd:
             self._look(evaluated, sorts, tables)
         dtype = np.result_type(*(entry[2].dtype for entry in entries)) if entries else np.dtype(np.float64)
         return Evaluation(evaluated, dtype, self.logs, arrays if gradients else None)
@@ -639,6 +649,11 @@ class Evaluation:
     def empty_exists(self) -> dict[str, int]:
         """How often an ``exists`` of an axiom was empty."""
         return self._native.empty_exists()
+
+    @property
+    def impossible(self) -> dict[str, int]:
+        """Under ``probability``: how many observations of an axiom have probability 0."""
+        return self._native.impossible()
 
     def __repr__(self) -> str:
         return f"Evaluation(loss={self._native.loss:.6g}, sat={self._native.sat:.6g})"

@@ -33,7 +33,7 @@ function axiomItem(id, axiom, formulas) {
   const line = element("span", {});
   const leftOut = element("p", { class: "note", hidden: true });
   const rule = element("p", { class: "note", hidden: true });
-  const facts = [`weight ${shown(axiom.weight)}`];
+  const facts = [axiom.weight === null ? "a law: every world keeps it" : `weight ${shown(axiom.weight)}`];
   if (axiom.groundings !== null) facts.push(`${counted(axiom.groundings)} groundings`);
   const node = element("li", {},
     element("div", { class: "axiom-head" }, button, truth, line, element("span", { class: "note" }, facts.join(", "))),

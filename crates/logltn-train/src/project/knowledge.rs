@@ -39,6 +39,19 @@ impl Project {
         Ok(knowledge)
     }
 
+    /// The same, with the columns of features that a question uses, `x.age`, besides those of the axioms.
+    ///
+    /// # Errors
+    /// As [`Project::knowledge`].
+    pub fn knowledge_for_question(&self, formula: &str) -> Result<KnowledgeBase, Diagnostics> {
+        let data = self.data_for_question(formula);
+        let project = Project {
+            data,
+            ..self.clone()
+        };
+        project.knowledge()
+    }
+
     /// Predicates that axioms use and nothing grounds: each is an error if no program gives its numbers.
     pub fn left_to_the_host(&self) -> Diagnostics {
         let (theory, manifest) = (self.theory(), &self.manifest);

@@ -219,6 +219,9 @@ pub struct AxiomInfo {
     pub name: String,
     /// Its weight.
     pub weight: f64,
+    /// Whether it is a law: worlds that break it do not exist, and it has no weight.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hard: bool,
     /// How many bindings of its variables pass all guards. Missing in runs of older programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groundings: Option<u64>,
@@ -365,6 +368,7 @@ mod tests {
                 name: "covered[∀]".into(),
                 weight: 0.1,
                 left_out: 3,
+                hard: true,
                 groundings: Some(12),
             }],
             ..RunInfo::default()

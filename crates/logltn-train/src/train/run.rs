@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime};
 
-use logltn::{Code, Diagnostic, Diagnostics, Parameters, memory};
+use logltn::{Code, Diagnostic, Diagnostics, Parameters, PlannedAxiom, memory};
 use logltn_learn::State;
 
 use super::{Trainer, data_files, unchanged};
@@ -389,7 +389,7 @@ fn describe(
 ) -> Result<RunInfo, Diagnostics> {
     let now = utc_time(SystemTime::now());
     let planned = trainer.plan().axioms().iter();
-    let groundings: BTreeMap<&str, u128> = planned.map(|a| (&a.name[..], a.groundings)).collect();
+    let planned: BTreeMap<&str, &PlannedAxiom> = planned.map(|a| (&a.name[..], a)).collect();
     let manifest = &trainer.project().manifest;
     Ok(RunInfo {
         title: options.title.clone(),
@@ -416,7 +416,8 @@ fn describe(
                 name: name.clone(),
                 weight: *weight,
                 left_out: 0,
-                groundings: (groundings.get(&name[..])).and_then(|n| u64::try_from(*n).ok()),
+                hard: planned.get(&name[..]).is_some_and(|a| a.hard),
+                groundings: (planned.get(&name[..])).and_then(|a| u64::try_from(a.groundings).ok()),
             })
             .collect(),
         ..RunInfo::default()

@@ -7,8 +7,6 @@
 
 use std::collections::VecDeque;
 
-use rustc_hash::FxHashSet;
-
 use super::Proposition;
 
 /// Laws that only state `if a then b` for single atoms, or that an atom is true or false.
@@ -64,37 +62,13 @@ impl Implications {
     }
 
     /// By variable: those that it implies, and those that imply it.
-    fn lists(&self, count: usize) -> [Vec<Vec<u32>>; 2] {
+    pub fn lists(&self, count: usize) -> [Vec<Vec<u32>>; 2] {
         let mut lists = [vec![Vec::new(); count], vec![Vec::new(); count]];
         for &(a, b) in &self.arrows {
             lists[0][a as usize].push(b);
             lists[1][b as usize].push(a);
         }
         lists
-    }
-
-    /// By variable: everything that it implies, directly or through others.
-    pub fn above(&self, count: usize) -> Vec<FxHashSet<u32>> {
-        let [after, _] = self.lists(count);
-        let reached = |start: u32| {
-            let mut found = FxHashSet::default();
-            let mut open = vec![start];
-            while let Some(at) = open.pop() {
-                open.extend(after[at as usize].iter().filter(|b| found.insert(**b)));
-            }
-            found
-        };
-        (0..count as u32).map(reached).collect()
-    }
-
-    /// By variable: those that share an implication with it.
-    pub fn neighbours(&self, count: usize) -> Vec<FxHashSet<u32>> {
-        let mut found = vec![FxHashSet::default(); count];
-        for &(a, b) in self.arrows.iter().filter(|(a, b)| a != b) {
-            found[a as usize].insert(b);
-            found[b as usize].insert(a);
-        }
-        found
     }
 
     /// The most probable world: by variable, whether it is true. `logs` has the logs of the probabilities of being

@@ -64,49 +64,63 @@ pub(crate) fn compile(
     domains: &[u32],
     budget: Budget,
 ) -> Result<Circuit, TooHard> {
-    let started = Instant::now();
-    if let Some(implications) = Implications::of(proposition, domains)
-        && let Some(circuit) = sums::compile(&implications, domains, budget)
-    {
-        return circuit;
+    if let Some(implications) = Implications::of(proposition, domains) {
+        let Some(graph) = sums::Graph::of(&implications, domains.len()) else {
+            return Ok(Nodes::new(domains, budget).finish(Root::False));
+        };
+        let count = graph.orders();
+        let orders = (0..count).map_while(|seed| graph.order(seed));
+        let compile = |order, own| graph.compile(domains, order, own);
+        if let Some(circuit) = smallest(orders, count as usize, budget, compile) {
+            return circuit;
+        }
     }
     let mut store = Store::new(domains.to_vec());
     let root = store.insert(proposition);
     let orders = Order::to_try(&store, root);
-    let mut best: Option<Circuit> = None;
-    let mut failed = None;
-    // The second order is tried if the first gives a large circuit, and is used if it is smaller.
-    const LARGE: usize = 2_000;
     let count = orders.len();
-    for (i, order) in orders.into_iter().enumerate() {
+    let compile = |order, own| compile_with(&mut store, root, order, own);
+    smallest(orders.into_iter(), count, budget, compile).unwrap_or(Err(TooHard {
+        variables: domains.len(),
+        nodes: 0,
+        edges: 0,
+        seconds: 0.0,
+    }))
+}
+
+/// The smallest circuit of some orders, as many as `count`: later ones are tried if the first ones give large circuits.
+/// `None` if there is no order.
+fn smallest<O>(
+    orders: impl Iterator<Item = O>,
+    count: usize,
+    budget: Budget,
+    mut compile: impl FnMut(O, Budget) -> Result<Circuit, TooHard>,
+) -> Option<Result<Circuit, TooHard>> {
+    const LARGE: usize = 2_000;
+    let started = Instant::now();
+    let mut best: Option<Result<Circuit, TooHard>> = None;
+    for (i, order) in orders.enumerate() {
         let left = budget.time.saturating_sub(started.elapsed());
         let mut own = budget;
         own.time = match i + 1 < count {
             true => left / 2,
             false => left,
         };
-        if let Some(best) = &best {
-            if best.edges() <= LARGE {
-                break;
-            }
+        if let Some(Ok(best)) = &best {
             own.edges = best.edges();
         }
-        match compile_with(&mut store, root, order, own) {
-            Ok(circuit) => best = Some(circuit),
+        match compile(order, own) {
+            Ok(circuit) if circuit.edges() <= LARGE => return Some(Ok(circuit)),
+            Ok(circuit) => best = Some(Ok(circuit)),
             Err(reached) => {
-                failed.get_or_insert(reached);
+                best.get_or_insert(Err(reached));
             }
         }
     }
-    best.ok_or(TooHard {
-        seconds: started.elapsed().as_secs_f64(),
-        ..failed.unwrap_or(TooHard {
-            variables: domains.len(),
-            nodes: 0,
-            edges: 0,
-            seconds: 0.0,
-        })
-    })
+    if let Some(Err(reached)) = &mut best {
+        reached.seconds = started.elapsed().as_secs_f64();
+    }
+    best
 }
 
 /// Whether some world makes the formula true.
@@ -160,13 +174,13 @@ impl Compiler<'_> {
                             let part = self.rejoined(true, part);
                             let root = deep(|| self.compile(part))?;
                             match (self.store.formula(part), root) {
-                                (Formula::In { var, .. }, Root::Node(node)) => {
-                                    literals.push((*var, node));
+                                (Formula::In { var, .. }, root) => {
+                                    literals.push((*var, root));
                                 }
                                 _ => compiled.push(root),
                             }
                         }
-                        compiled.extend(self.literals(literals));
+                        compiled.extend(self.nodes.grouped(literals));
                         self.nodes.product(compiled)
                     }
                 }
@@ -197,27 +211,6 @@ impl Compiler<'_> {
     /// Some members of a connective, which need no further simplification.
     fn rejoined(&mut self, and: bool, members: Vec<Id>) -> Id {
         self.store.connective(and, members)
-    }
-
-    /// The product of many literals in parts, grouped by variable so that others with the same literals share them: an
-    /// absent label settles all labels below it.
-    fn literals(&mut self, mut parts: Vec<(u32, u32)>) -> Vec<Root> {
-        const GROUP: usize = 16;
-        parts.sort_unstable();
-        while parts.len() > GROUP {
-            let mut groups = Vec::with_capacity(parts.len() / GROUP + 1);
-            for group in parts.chunk_by(|a, b| a.0 / GROUP as u32 == b.0 / GROUP as u32) {
-                let nodes = group.iter().map(|(_, node)| Root::Node(*node)).collect();
-                if let Root::Node(node) = self.nodes.product(nodes) {
-                    groups.push((group[0].0 / GROUP as u32, node));
-                }
-            }
-            parts = groups;
-        }
-        parts
-            .into_iter()
-            .map(|(_, node)| Root::Node(node))
-            .collect()
     }
 
     /// Groups members that have common variables, in the order of the first member of each group.
@@ -320,6 +313,22 @@ impl Nodes {
             root,
             ..self.circuit
         })
+    }
+
+    /// The factors of a product of many variables in groups, so that products with the same ones share them: an absent
+    /// label settles all labels below it.
+    pub fn grouped(&mut self, mut parts: Vec<(u32, Root)>) -> Vec<Root> {
+        const GROUP: u32 = 16;
+        parts.sort_unstable_by_key(|part| part.0);
+        while parts.len() > GROUP as usize {
+            let groups = parts.chunk_by(|a, b| a.0 / GROUP == b.0 / GROUP);
+            let product = |group: &[(u32, Root)]| {
+                let factors = group.iter().map(|(_, root)| *root).collect();
+                (group[0].0 / GROUP, self.product(factors))
+            };
+            parts = groups.map(product).collect();
+        }
+        parts.into_iter().map(|(_, root)| root).collect()
     }
 
     pub fn leaf(&mut self, var: u32, states: &[u32]) -> u32 {

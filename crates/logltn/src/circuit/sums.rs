@@ -1,5 +1,6 @@
-//! Circuits of implications between single atoms, such as hierarchies: the states of a few connected atoms are
-//! enumerated, but only those that the implications allow. A false atom settles all atoms that imply it.
+//! Circuits of implications between single atoms, such as hierarchies. An atom with one neighbour is summed out by itself.
+//! Of the others one is decided, what follows from it is settled, and what is left falls into parts that no implication
+//! connects. Equal parts are compiled once, whatever has been decided around them.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -8,115 +9,282 @@ use super::order::elimination;
 use super::{Circuit, Implications, Root};
 use crate::recursion::deep;
 
-/// With more connected atoms than this, another method is used.
-const MOST_TOGETHER: usize = 63;
+/// Atoms with one neighbour are summed out so often; what is left of a long chain is halved again and again instead,
+/// which takes fewer levels.
+const MOST_DEEP: usize = 12;
 
-struct Sums {
-    nodes: Nodes,
-    /// By variable: what it implies.
-    above: Vec<FxHashSet<u32>>,
+/// Implications, without the atoms that are settled whatever else holds.
+pub(super) struct Graph {
+    /// By atom: those that it implies, and those that imply it.
+    lists: [Vec<Vec<u32>>; 2],
     known: Vec<Option<bool>>,
-    /// By variable: those that are decided before it and matter to it or to variables decided after it.
-    around: Vec<Vec<u32>>,
-    /// By variable: those that are decided next.
-    below: Vec<Vec<u32>>,
-    /// By variable and state of the variables that matter to it.
-    compiled: Vec<FxHashMap<u64, Root>>,
-    /// Of what is decided.
-    value: Vec<bool>,
+    /// Atoms with one neighbour, or none, in the order in which they are summed out.
+    alone: Vec<(u32, Option<Beside>)>,
+    /// The neighbours of the others.
+    core: Vec<FxHashSet<u32>>,
+    vars: Vec<u32>,
 }
 
-/// `None` if too many are connected.
-pub(super) fn compile(
-    implications: &Implications,
-    domains: &[u32],
-    budget: Budget,
-) -> Option<Result<Circuit, TooHard>> {
-    let count = domains.len();
-    let nodes = Nodes::new(domains, budget);
-    let Some(known) = implications.settled(count) else {
-        return Some(Ok(nodes.finish(Root::False)));
-    };
-    let vars: Vec<u32> = (0..count as u32).collect();
-    let order = elimination(implications.neighbours(count), &vars)?;
-    let mut sums = Sums {
-        nodes,
-        above: implications.above(count),
-        known,
-        around: vec![Vec::new(); count],
-        below: vec![Vec::new(); count],
-        compiled: vec![FxHashMap::default(); count],
-        value: vec![false; count],
-    };
-    let mut first = Vec::new();
-    for (var, around) in order {
-        match around.first() {
-            Some(next) => sums.below[*next as usize].push(var),
-            None => first.push(var),
-        }
-        if around.len() > MOST_TOGETHER {
-            return None;
-        }
-        sums.around[var as usize] = around;
-    }
-    let root = sums.all(&first);
-    Some(root.map(|root| sums.nodes.finish(root)))
+/// The only neighbour of an atom.
+#[derive(Clone, Copy)]
+struct Beside {
+    other: u32,
+    /// By its state: whether that settles the state of the atom.
+    settles: [bool; 2],
 }
 
-impl Sums {
-    /// The product over some variables and everything that is decided after them.
-    fn all(&mut self, vars: &[u32]) -> Result<Root, TooHard> {
-        let mut parts = Vec::with_capacity(vars.len() + 1);
-        for var in vars {
-            match deep(|| self.one(*var))? {
-                Root::False => return Ok(Root::False),
-                part => parts.push(part),
+impl Graph {
+    /// `None` if the implications contradict each other.
+    pub fn of(implications: &Implications, count: usize) -> Option<Graph> {
+        let known = implications.settled(count)?;
+        let is_open = |v: &u32| known[*v as usize].is_none();
+        let mut lists = implications.lists(count);
+        let mut core = vec![FxHashSet::default(); count];
+        for list in &mut lists {
+            for (var, others) in (0..count as u32).zip(list) {
+                others.retain(|other| is_open(&var) && is_open(other) && *other != var);
+                core[var as usize].extend(others.iter().copied());
             }
         }
-        Ok(self.nodes.product(parts))
+        let mut vars: Vec<u32> = (0..count as u32).filter(is_open).collect();
+        let mut open = vars.clone();
+        let mut gone = vec![false; count];
+        let mut alone = Vec::new();
+        for _ in 0..MOST_DEEP {
+            for var in std::mem::take(&mut open) {
+                if gone[var as usize] || core[var as usize].len() > 1 {
+                    continue;
+                }
+                gone[var as usize] = true;
+                let other = core[var as usize].drain().next();
+                if let Some(other) = &other {
+                    core[*other as usize].remove(&var);
+                    open.push(*other);
+                }
+                // A false one makes those false that imply it, a true one those true that it implies.
+                let beside = |other: u32| Beside {
+                    other,
+                    settles: [0, 1].map(|i: usize| lists[i][var as usize].contains(&other)),
+                };
+                alone.push((var, other.map(beside)));
+            }
+        }
+        vars.retain(|var| !gone[*var as usize]);
+        for others in lists.iter_mut().flatten() {
+            others.retain(|other| !gone[*other as usize]);
+        }
+        Some(Graph {
+            lists,
+            known,
+            alone,
+            core,
+            vars,
+        })
     }
 
-    /// The sum over the remaining states of a variable.
-    fn one(&mut self, var: u32) -> Result<Root, TooHard> {
-        let (mut state, mut left) = (0, [true; 2]);
-        for (at, other) in self.around[var as usize].iter().enumerate() {
-            let is = self.value[*other as usize];
-            state |= u64::from(is) << at;
-            // Atoms that a true one implies are true, and atoms that imply a false one are false.
-            left[0] &= !(is && self.above[*other as usize].contains(&var));
-            left[1] &= is || !self.above[var as usize].contains(other);
+    /// How many orders to try.
+    pub fn orders(&self) -> u32 {
+        match self.vars.is_empty() {
+            true => 1,
+            false => 6,
         }
-        if let Some(known) = self.compiled[var as usize].get(&state) {
-            return Ok(*known);
+    }
+
+    /// By atom: its place in an elimination, the last of which is decided first. Other seeds give other orders. `None` if
+    /// that takes too long.
+    pub fn order(&self, seed: u32) -> Option<Vec<u32>> {
+        let count = self.core.len();
+        // Names in another order: equally good atoms are eliminated in the order of their names.
+        let mut named: Vec<u32> = (0..count as u32).collect();
+        if seed > 0 {
+            named.sort_unstable_by_key(|v| (v ^ seed).wrapping_mul(0x9E37_79B1).rotate_left(seed));
         }
-        self.nodes.go_on(0)?;
-        if let Some(known) = self.known[var as usize] {
-            left[usize::from(!known)] = false;
+        let mut name = vec![0; count];
+        (named.iter().zip(0..)).for_each(|(v, i)| name[*v as usize] = i);
+        let mut neighbours = vec![FxHashSet::default(); count];
+        for (v, of) in self.core.iter().enumerate() {
+            neighbours[name[v] as usize] = of.iter().map(|w| name[*w as usize]).collect();
         }
-        let below = std::mem::take(&mut self.below[var as usize]);
-        let mut rest = [Root::False; 2];
-        for is in [false, true] {
-            if left[usize::from(is)] {
-                self.value[var as usize] = is;
-                rest[usize::from(is)] = self.all(&below)?;
+        let vars: Vec<u32> = self.vars.iter().map(|v| name[*v as usize]).collect();
+        let mut place = vec![0; count];
+        for ((var, _), at) in elimination(neighbours, &vars)?.into_iter().zip(0..) {
+            place[named[var as usize] as usize] = at;
+        }
+        Some(place)
+    }
+
+    /// The circuit for an order.
+    pub fn compile(
+        &self,
+        domains: &[u32],
+        place: Vec<u32>,
+        budget: Budget,
+    ) -> Result<Circuit, TooHard> {
+        let count = domains.len();
+        let mut nodes = Nodes::new(domains, budget);
+        let mut beside: Vec<Vec<[Root; 2]>> = vec![Vec::new(); count];
+        let mut atoms = vec![Atom::default(); count];
+        let mut settled = Vec::new();
+        for (var, is) in (0..count as u32).zip(&self.known) {
+            settled.extend(is.map(|is| Root::Node(nodes.leaf(var, &[u32::from(is)]))));
+        }
+        let alone = self.alone.iter().copied();
+        for (var, other) in alone.chain(self.vars.iter().map(|var| (*var, None))) {
+            let parts = std::mem::take(&mut beside[var as usize]);
+            let states = [0, 1].map(|is| {
+                let own = [Root::Node(nodes.leaf(var, &[is as u32]))];
+                nodes.product(own.into_iter().chain(parts.iter().map(|p| p[is])).collect())
+            });
+            let either = match parts.is_empty() {
+                // Its weights add up to 1.
+                true => Root::True,
+                false => nodes.sum(states.to_vec()),
+            };
+            atoms[var as usize] = Atom { states, either };
+            if let Some(Beside { other, settles }) = other {
+                let part = [0, 1].map(|is| if settles[is] { states[is] } else { either });
+                beside[other as usize].push(part);
             }
         }
-        self.below[var as usize] = below;
-        let found = match rest {
-            // Its state does not matter, and its weights add up to 1.
-            [no, yes] if no == yes => no,
-            [no, yes] => {
-                let mut parts = Vec::with_capacity(2);
-                for (rest, is) in [(no, 0), (yes, 1)] {
-                    if rest != Root::False {
-                        let leaf = Root::Node(self.nodes.leaf(var, &[is]));
-                        parts.push(self.nodes.product(vec![leaf, rest]));
+        let whole = self.alone.iter().filter(|(_, other)| other.is_none());
+        settled.extend(whole.map(|(var, _)| atoms[*var as usize].either));
+        let mut sums = Sums {
+            graph: self,
+            nodes,
+            atoms,
+            place,
+            compiled: FxHashMap::default(),
+            listed: 0,
+            seen: vec![0; count],
+            searches: 0,
+        };
+        settled.push(sums.all(Vec::new(), &self.vars)?);
+        let root = sums.nodes.product(settled);
+        Ok(sums.nodes.finish(root))
+    }
+}
+
+/// An atom with those that were summed out beside it.
+#[derive(Clone, Copy, Default)]
+struct Atom {
+    states: [Root; 2],
+    either: Root,
+}
+
+struct Sums<'a> {
+    graph: &'a Graph,
+    nodes: Nodes,
+    atoms: Vec<Atom>,
+    place: Vec<u32>,
+    /// By what is decided first in a part and by the settled atoms around it, which tell what the part is.
+    compiled: FxHashMap<(u32, Vec<u32>), Root>,
+    /// The length of all these lists.
+    listed: usize,
+    /// By atom: where the search that is going on has seen it.
+    seen: Vec<u32>,
+    searches: u32,
+}
+
+/// Atoms that implications connect, and the settled atoms beside them.
+struct Part {
+    members: Vec<u32>,
+    around: Vec<u32>,
+}
+
+impl Sums<'_> {
+    /// The product of what is settled and the sums over what is left.
+    fn all(&mut self, settled: Vec<(u32, bool)>, left: &[u32]) -> Result<Root, TooHard> {
+        let states = settled.into_iter().map(|(var, is)| {
+            let state = self.atoms[var as usize].states[usize::from(is)];
+            (var, state)
+        });
+        let mut factors = self.nodes.grouped(states.collect());
+        for part in self.parts(left) {
+            factors.push(match part.members.as_slice() {
+                [only] => self.atoms[*only as usize].either,
+                _ => deep(|| self.one(part))?,
+            });
+        }
+        Ok(self.nodes.product(factors))
+    }
+
+    /// The parts that implications connect.
+    fn parts(&mut self, left: &[u32]) -> Vec<Part> {
+        let [open, taken, beside] = [1, 2, 3].map(|i| self.searches + i);
+        self.searches += 3;
+        for var in left {
+            self.seen[*var as usize] = open;
+        }
+        let mut parts = Vec::new();
+        for var in left {
+            if self.seen[*var as usize] != open {
+                continue;
+            }
+            self.seen[*var as usize] = taken;
+            let (mut members, mut around, mut at) = (vec![*var], Vec::new(), 0);
+            while let Some(var) = members.get(at).copied() {
+                at += 1;
+                for next in self.graph.lists.iter().flat_map(|list| &list[var as usize]) {
+                    let seen = &mut self.seen[*next as usize];
+                    if *seen == open {
+                        *seen = taken;
+                        members.push(*next);
+                    } else if *seen != taken && *seen != beside {
+                        *seen = beside;
+                        around.push(*next);
                     }
                 }
-                self.nodes.sum(parts)
             }
-        };
-        self.compiled[var as usize].insert(state, found);
-        Ok(found)
+            // They may be beside another part, too.
+            around.iter().for_each(|v| self.seen[*v as usize] = 0);
+            around.sort_unstable();
+            parts.push(Part { members, around });
+        }
+        parts
+    }
+
+    /// The sum over the states of a part.
+    fn one(&mut self, part: Part) -> Result<Root, TooHard> {
+        let places = part.members.iter().map(|v| (self.place[*v as usize], *v));
+        let (_, first) = places.max().unwrap_or_default();
+        let key = (first, part.around);
+        if let Some(known) = self.compiled.get(&key) {
+            return Ok(*known);
+        }
+        self.listed += key.1.len();
+        let own = 64 * self.compiled.len() + 4 * self.listed;
+        self.nodes.go_on(own / Budget::BYTES_PER_EDGE)?;
+        let mut summands = Vec::with_capacity(2);
+        for is in [false, true] {
+            let (settled, left) = self.follow(&part.members, first, is);
+            summands.push(self.all(settled, &left)?);
+        }
+        let sum = self.nodes.sum(summands);
+        self.compiled.insert(key, sum);
+        Ok(sum)
+    }
+
+    /// What follows within a part from the state of an atom, and the atoms that are left: what a true one implies is
+    /// true, and what implies a false one is false.
+    fn follow(&mut self, members: &[u32], first: u32, is: bool) -> (Vec<(u32, bool)>, Vec<u32>) {
+        self.searches += 1;
+        let open = self.searches;
+        for var in members {
+            self.seen[*var as usize] = open;
+        }
+        self.seen[first as usize] = 0;
+        let (mut settled, mut at) = (vec![(first, is)], 0);
+        while let Some((var, _)) = settled.get(at).copied() {
+            at += 1;
+            for next in &self.graph.lists[usize::from(!is)][var as usize] {
+                if self.seen[*next as usize] == open {
+                    self.seen[*next as usize] = 0;
+                    settled.push((*next, is));
+                }
+            }
+        }
+        let left = members.iter().copied();
+        let left = left.filter(|v| self.seen[*v as usize] == open).collect();
+        (settled, left)
     }
 }

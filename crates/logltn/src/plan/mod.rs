@@ -260,15 +260,7 @@ impl Plan {
         // Errors in the laws refer to their own text.
         let is_law = |axiom: &Axiom| data.has_laws_of(&axiom.name);
         let laws = data.with_axioms(is_law).unbatched();
-        Plan::new_with(
-            &laws,
-            outputs,
-            semantics,
-            &PlanOptions {
-                ranked: Ranked::None,
-                ..options
-            },
-        )?;
+        Plan::of_laws(&laws, outputs)?;
         let question = data.with_query(query).and_axioms(laws.theory());
         let mut plan = Plan::new_with(&question, outputs, semantics, &options)?;
         // Members of a family whose other members are laws.
@@ -304,8 +296,7 @@ impl Plan {
             .map(|axiom| axiom.name.clone())
             .collect();
         laws.set_laws(names);
-        let semantics = Semantics::named("probability").unwrap_or_default();
-        Plan::new(&laws, outputs, &semantics)
+        Plan::of_laws(&laws, outputs)
     }
 
     /// Plans the laws alone, whatever the axioms are, for questions about worlds:
@@ -315,12 +306,16 @@ impl Plan {
     /// If no world keeps them ([`Code::Contradiction`](crate::Code::Contradiction)), or they are too hard.
     pub fn for_worlds(data: &Data, outputs: &[Output]) -> Result<Plan, Diagnostics> {
         let laws = data.with_axioms(|axiom| data.has_laws_of(&axiom.name));
+        Plan::of_laws(&laws.unbatched(), outputs)
+    }
+
+    fn of_laws(data: &Data, outputs: &[Output]) -> Result<Plan, Diagnostics> {
         let semantics = Semantics::named("probability").unwrap_or_default();
         let options = PlanOptions {
             only_laws: true,
             ..PlanOptions::default()
         };
-        Plan::new_with(&laws.unbatched(), outputs, &semantics, &options)
+        Plan::new_with(data, outputs, &semantics, &options)
     }
 
     /// Plans a theory so that its engine can also say which bindings violate an axiom most:

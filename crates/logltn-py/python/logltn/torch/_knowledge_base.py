@@ -294,7 +294,7 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
         """Warns of probable mistakes, once each."""
         knowledge = call.knowledge
         last = self.__dict__["_last"]
-        if getattr(last, "empty", 0) and self._group is None:
+        if getattr(last, "odd", 0) and self._group is None:
             knowledge._look(last, *call.given)
         unseen = self.__dict__["_unseen"]
         if not unseen:
