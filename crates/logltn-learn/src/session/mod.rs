@@ -18,11 +18,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use logltn::theory::{ArgumentSort, PredicateId, SymbolKind, TableId};
+use logltn::theory::{ArgumentSort, PredicateId, SymbolKind};
 use logltn::{Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, Semantics, Source};
 
 use crate::axioms::{self, AxiomNow};
-use crate::batches::{self, TableBatches};
 use crate::evaluate::Evaluated;
 use crate::knowledge::{Ground, KnowledgeBase};
 use crate::large_tables;
@@ -30,6 +29,7 @@ use crate::measure::{Answered, Measures};
 use crate::model::{Grounding, Model};
 use crate::optimizers::{Frozen, Optimizers};
 use crate::part_names;
+use crate::row_view::RowView;
 use crate::sample::{Samples, seen_in_steps};
 use crate::schedule::Moment;
 use crate::spread::{Apart, Spread};
@@ -52,12 +52,10 @@ pub struct Session {
     pub(crate) phases: Vec<Phase>,
     /// The plan of all axioms, as the first step sees them.
     pub(crate) whole: Arc<Plan>,
-    /// Where steps see some individuals only.
-    pub(crate) samples: Option<Samples>,
     pub(crate) warnings: Diagnostics,
     /// The phase that the model is attached to.
     pub(crate) attached: Option<usize>,
-    pub(crate) batches: Vec<TableBatches>,
+    pub(crate) rows: RowView,
     pub(crate) optimizers: Optimizers,
     spread: Spread,
     /// Steps done.
@@ -78,8 +76,6 @@ pub struct Session {
     /// The same of the one that outweighed all others.
     heavy: Option<usize>,
     called_heavy: BTreeSet<usize>,
-    /// Where the batches of each table were before the step at hand.
-    batches_before: Vec<(u64, u64)>,
 }
 
 /// What one step found, before it changed the parameters.
@@ -151,28 +147,24 @@ impl Session {
             return Err(found);
         };
         let axioms: Vec<AxiomNow> = whole.axioms().iter().map(AxiomNow::planned).collect();
-        let batches = batches::of(&knowledge.data, &training.batches, training.seed);
-        let mut samples = Samples::of(&knowledge, &training)?;
-        let seen = samples.as_ref().map_or(&knowledge.data, Samples::data);
-        let steps_per_epoch = (batches.iter().map(TableBatches::steps_per_pass))
-            .max()
-            .unwrap_or(1);
+        let mut rows = RowView::new(&knowledge, &training)?;
+        let (seen, steps_per_epoch) = (rows.data(&knowledge.data), rows.steps_per_pass());
         let steps = (&axioms[..], steps_per_epoch);
         let (mut phases, end) = plan_phases(&knowledge, &training, seen, &whole, steps)?;
         let mut whole = whole;
-        if let Some(samples) = &mut samples {
+        if !rows.is_whole() {
             let mut engine = Engine::<f32>::new(Arc::clone(&whole));
-            samples.first(&mut engine, &batches)?;
+            rows.give_first_samples(&mut engine)?;
             whole = engine.shared_plan();
             for phase in &mut phases {
-                samples.first(&mut phase.engine, &batches)?;
+                rows.give_first_samples(&mut phase.engine)?;
             }
         }
         // Shapes that only a later phase asks for, or an evaluation, get their networks now: the parameters never
         // change.
         for phase in &mut phases {
             model.attach(&knowledge, &phase.engine)?;
-            step_work::check_memory(&knowledge, &mut model, &phase.engine, &batches)?;
+            step_work::check_memory(&knowledge, &mut model, &phase.engine, &rows)?;
             model.check_closed_forms(&mut phase.engine)?;
         }
         if training.phases.iter().all(|phase| phase.axioms.is_some()) {
@@ -186,13 +178,12 @@ impl Session {
             measures,
             warnings: whole.warnings().clone(),
             whole,
-            samples,
             knowledge,
             training,
             model,
             phases,
             attached: None,
-            batches,
+            rows,
             done: 0,
             total: end,
             steps_per_epoch,
@@ -205,7 +196,6 @@ impl Session {
             called_flat: BTreeSet::new(),
             heavy: None,
             called_heavy: BTreeSet::new(),
-            batches_before: Vec::new(),
         };
         let mut axioms = session.axioms.clone();
         let theory = session.knowledge.theory();
@@ -321,17 +311,17 @@ impl Session {
 
     /// How many rows there are in [large tables](crate::large_tables), whose plans know only a batch at a time.
     pub fn large_rows(&self) -> u64 {
-        self.samples.as_ref().map_or(0, Samples::large_rows)
+        self.rows.samples().map_or(0, Samples::large_rows)
     }
 
     /// Whether steps can leave out an `exists` because their samples have no individual for it.
     pub fn can_leave_out(&self) -> bool {
-        (self.samples.as_ref()).is_some_and(|samples| samples.left_out().next().is_some())
+        (self.rows.samples()).is_some_and(|samples| samples.left_out().next().is_some())
     }
 
     /// Whether steps see only some of what an axiom of the theory, by its place there, is about.
     pub fn sees_samples(&self, axiom: usize) -> bool {
-        (self.samples.as_ref()).is_some_and(|samples| samples.concerns(axiom))
+        self.rows.concerns(axiom)
     }
 
     /// How many steps make a pass over the largest batched table.
@@ -380,17 +370,13 @@ impl Session {
     /// If a loss or a gradient is not finite, or it [was stopped](Session::set_stop): the parameters are then still those
     /// before the step.
     pub fn step(&mut self) -> Result<Step, Diagnostics> {
-        self.batches_before.clear();
-        let batches = self.batches.iter().map(TableBatches::state);
-        self.batches_before.extend(batches);
+        self.rows.mark();
         // Once into the pool of threads, and not again for every part of the work: coming from outside takes sleeping
         // and waking each time.
         let step = rayon::scope(|_| self.step_in_pool());
         if step.is_err() {
             let stopped = self.model.unless_stopped();
-            for (batches, before) in self.batches.iter_mut().zip(&self.batches_before) {
-                batches.resume(self.training.seed, *before);
-            }
+            self.rows.back();
             // An interrupted step may hold NaN.
             stopped?;
         }
@@ -409,17 +395,11 @@ impl Session {
             self.model.attach(&self.knowledge, &phase.engine)?;
             self.attached = Some(at);
         }
-        let batches = self.batches.iter_mut().map(|b| (b.table, b.next()));
-        match &mut self.samples {
-            None => phase.engine.set_batches(batches)?,
-            Some(samples) => {
-                let rows: Vec<(TableId, &[u32])> = batches.collect();
-                samples.give(&mut phase.engine, self.done, &rows)?;
-                phase.engine.set_batches(samples.remaining(rows))?;
-                self.model.attach(&self.knowledge, &phase.engine)?;
-            }
+        self.rows.give_next(&mut phase.engine, self.done)?;
+        if !self.rows.is_whole() {
+            self.model.attach(&self.knowledge, &phase.engine)?;
         }
-        let changed = moved || !self.batches.is_empty() || self.samples.is_some();
+        let changed = moved || self.rows.changes();
         self.model.set_step(self.done);
         let step = self.done + 1;
         (self.model.forward(&mut phase.engine, changed)).map_err(|errors| at_step(errors, step))?;
@@ -434,8 +414,7 @@ impl Session {
         for (i, (place, seen)) in
             (phase.axioms.iter().zip(phase.engine.plan().axioms())).enumerate()
         {
-            let sampled = (self.samples.as_ref()).is_some_and(|s| s.concerns(seen.axiom));
-            let nothing = match sampled {
+            let nothing = match self.rows.concerns(seen.axiom) {
                 true => seen.groundings == 0 && seen.empty_exists == 0,
                 false => phase.engine.saw_nothing(i),
             };
@@ -444,7 +423,7 @@ impl Session {
             }
         }
         let mut left_out: Vec<(String, u64)> = Vec::new();
-        if let Some(samples) = &self.samples {
+        if let Some(samples) = self.rows.samples() {
             for (name, count) in samples.left_out().filter(|(_, count)| *count > 0) {
                 let mut phase = phase.axioms.iter();
                 match left_out.iter_mut().find(|(known, _)| known == name) {
@@ -583,11 +562,7 @@ impl Session {
             self.attached = None;
             return evaluated;
         }
-        let plan = match &self.samples {
-            None => Arc::clone(&self.whole),
-            Some(_) => self.plan_of_everything()?,
-        };
-        let mut engine = Engine::<f64>::new(plan);
+        let mut engine = Engine::<f64>::new(self.plan_of_everything()?);
         self.streamed.give(&mut engine)?;
         self.model.attach(&self.knowledge, &engine)?;
         self.attached = None;
@@ -604,8 +579,11 @@ impl Session {
         Evaluated::of(&mut engine, parameters, Some(numbers))
     }
 
-    /// All axioms with all individuals, where steps see some.
+    /// All axioms with all individuals.
     pub(crate) fn plan_of_everything(&self) -> Result<Arc<Plan>, Diagnostics> {
+        if self.rows.is_whole() {
+            return Ok(Arc::clone(&self.whole));
+        }
         let KnowledgeBase { data, outputs, .. } = &self.knowledge;
         Plan::new(data, outputs, &self.training.semantics).map(Arc::new)
     }
