@@ -245,30 +245,8 @@ impl<'a> Builder<'a> {
         let pieces = self.pieces(network, &args, &shape, place)?;
         let arity = shape.iter().map(leaves).sum();
         let width: usize = pieces.iter().map(Piece::width).sum();
-        let name = self.symbol_name(symbol);
-        let arguments = self.arguments_of(symbol);
-        if width == 0 && arguments.is_empty() {
-            return Err(wrong(
-                Diagnostic::error(Code::NoFeatures, format!(
-                    "the network of `{name}` has nothing to read: it has no arguments"
-                ))
-                .help(format!(
-                    "what a proposition needs is one number that is learnt: `[predicates.{name}]` with \
-                     `learnable = true` instead of `network` and `output`"
-                )),
-            ));
-        }
         if width == 0 {
-            return Err(wrong(
-                Diagnostic::error(Code::NoFeatures, format!(
-                    "the network of `{name}` has nothing to read: none of its arguments has features"
-                ))
-                .help(format!(
-                    "give its individuals numbers: {}, or `features`; or let it learn a number for each tuple, `learnable = true` without \
-                     `network`",
-                    self.vectors_for(arguments)
-                )),
-            ));
+            return Err(wrong(self.nothing_to_read(symbol)));
         }
         let output_width = self.output_width(symbol);
         let feed = Feed {
@@ -318,6 +296,7 @@ impl<'a> Builder<'a> {
                 if let Some(Units { scale, shift }) = behind.units {
                     layers.push(LayerSpec::Affine { scale, shift });
                 }
+                let name = self.symbol_name(symbol);
                 let unit = self.new_unit(name, input_shape, layers, place)?;
                 let undecided = match symbol {
                     Symbol::Predicate(id) => self.knowledge.starts_undecided(id, network),
@@ -331,6 +310,31 @@ impl<'a> Builder<'a> {
             }
         };
         self.add_feed(unit, feed, place).map(|feed| (unit, feed))
+    }
+
+    /// What to say of a network without inputs.
+    fn nothing_to_read(&self, symbol: Symbol) -> Diagnostic {
+        let name = self.symbol_name(symbol);
+        let arguments = self.arguments_of(symbol);
+        let (why, help) = match arguments.is_empty() {
+            true => (
+                "it has no arguments",
+                format!(
+                    "what a proposition needs is one number that is learnt: `[predicates.{name}]` with \
+                     `learnable = true` instead of `network` and `output`"
+                ),
+            ),
+            false => (
+                "none of its arguments has features",
+                format!(
+                    "give its individuals numbers: {}, or `features`; or let it learn a number for each tuple, `learnable = true` without \
+                     `network`",
+                    self.vectors_for(arguments)
+                ),
+            ),
+        };
+        let what = format!("the network of `{name}` has nothing to read: {why}");
+        Diagnostic::error(Code::NoFeatures, what).help(help)
     }
 
     /// The shared hidden layers of a named network, as its own unit.
