@@ -44,7 +44,8 @@ impl Model {
         match &self.behind[predicate.index()] {
             Grounded::Closed(_) => self.of_closed_form(predicate, rows),
             Grounded::Network => {
-                let shape = rows_shape(&self.theory[predicate].arguments[..rows.arity])?;
+                let arguments = self.theory[predicate].arguments.get(..rows.arity);
+                let shape = rows_shape(arguments.ok_or_else(cannot_predict)?)?;
                 let feed = self.feed_of(Symbol::Predicate(predicate), &shape);
                 self.ask_about(feed.ok_or_else(cannot_predict)?, rows)
             }
