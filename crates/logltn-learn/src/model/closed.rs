@@ -601,7 +601,7 @@ impl Model {
     ///
     /// # Errors
     /// With the first number of each that cannot be.
-    pub fn check_closed_forms<T: Precision>(
+    pub(crate) fn check_closed_forms<T: Precision>(
         &mut self,
         engine: &mut Engine<T>,
     ) -> Result<(), Diagnostics> {

@@ -173,7 +173,7 @@ impl Model {
     }
 
     /// Puts a network of the caller's own behind a predicate.
-    pub fn ground(&mut self, predicate: PredicateId, grounding: Box<dyn Grounding>) {
+    pub(crate) fn ground(&mut self, predicate: PredicateId, grounding: Box<dyn Grounding>) {
         self.behind[predicate.index()] = Grounded::Grounding(grounding);
     }
 

@@ -61,7 +61,7 @@ impl Model {
     }
 
     /// Shows the gradients of every block, in the same order as their parameters.
-    pub fn visit_gradients(&mut self, visit: &mut dyn FnMut(&mut [f32])) {
+    pub(crate) fn visit_gradients(&mut self, visit: &mut dyn FnMut(&mut [f32])) {
         for unit in self.units.iter_mut().filter(|u| u.twin_of.is_none()) {
             visit(unit.network.gradients_mut());
         }

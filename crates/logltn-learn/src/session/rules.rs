@@ -3,7 +3,6 @@
 //! The truth of `forall …. a -> b` is mostly that of groundings whose premise is false. It can be close to 1 although what
 //! it is there for was not learnt at all.
 
-
 use logltn::{Code, Diagnostic, Diagnostics, Or, PlanOptions, Rule};
 
 use super::Session;
