@@ -123,7 +123,7 @@ fn ln(x: f64) -> f64 {
 }
 
 /// The exponential of a number of moderate size (|x| below 700).
-pub(crate) fn exp(x: f64) -> f64 {
+pub fn exp(x: f64) -> f64 {
     // x = k ln 2 + r with |r| ≤ ½ ln 2.
     let k = (x / std::f64::consts::LN_2).round();
     let r = x - k * std::f64::consts::LN_2;
