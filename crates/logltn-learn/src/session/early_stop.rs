@@ -54,7 +54,7 @@ impl Session {
         }
     }
 
-    /// The best that early stopping has seen so far; none without [early stopping](Training::early_stop), or before the
+    /// The best that early stopping has seen so far; none without [early stopping](crate::Training::early_stop), or before the
     /// first evaluation.
     pub fn best(&self) -> Option<&Best> {
         self.best.as_ref()
