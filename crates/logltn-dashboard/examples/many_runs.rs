@@ -47,6 +47,7 @@ fn main() -> Result<(), Diagnostics> {
                     left_out: 0,
                     name: name.clone(),
                     weight: 1.0,
+                    hard: false,
                     groundings: Some(1000),
                 })
                 .collect(),

@@ -375,7 +375,7 @@ impl Session {
     /// With what came with the last call.
     pub(crate) fn data_now(&self) -> Result<Data, Diagnostics> {
         // Questions are about all individuals, including what comes with calls.
-        if self.samples.is_some() {
+        if !self.rows.is_whole() {
             return Ok(self.knowledge.data.clone());
         }
         let mut engine = Engine::<f64>::new(std::sync::Arc::clone(&self.whole));

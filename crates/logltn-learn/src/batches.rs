@@ -61,9 +61,9 @@ impl TableBatches {
         self.order.len()
     }
 
-    /// How many rows a step draws at most.
-    pub fn size(&self) -> usize {
-        self.size
+    /// As many of the first of all rows as a step draws.
+    pub fn first(&self, all: usize) -> Vec<u32> {
+        (0..self.size.min(all) as u32).collect()
     }
 
     pub fn steps_per_pass(&self) -> u64 {

@@ -140,6 +140,7 @@ mod phrase;
 mod predict;
 mod predictions;
 pub mod random;
+mod row_view;
 mod sample;
 mod schedule;
 mod session;

@@ -5,7 +5,7 @@ use logltn::{Code, Diagnostic, Diagnostics, FunctionData, Output, Theory, did_yo
 
 use crate::degrees::degrees;
 use crate::knowledge::{Ground, KnowledgeBase};
-use crate::model::Model;
+use crate::model::{Model, Rows};
 use crate::predictions::{Answers, Predictions};
 use crate::worlds::RowsOf;
 
@@ -240,25 +240,12 @@ impl Asked {
                     .help(help)
                     .into());
             }
-            Symbol::Predicate(id, _) => match &knowledge.predicates[id.index()] {
-                // In their own precision.
-                Ground::Numbers(table) => (0..count)
-                    .filter_map(|row| table.row(&rows[row * arity..(row + 1) * arity]))
-                    .flat_map(|at| &table.values[at])
-                    .copied()
-                    .collect(),
-                Ground::ClosedForm(_) => model.of_closed_form(id, rows, known)?,
-                _ => {
-                    let numbers = model.predict_rows(knowledge, id, rows, arity, known)?;
-                    numbers.into_iter().map(f64::from).collect()
-                }
-            },
+            Symbol::Predicate(id, _) => {
+                model.numbers_at(knowledge, id, Rows::new(rows, arity, known))?
+            }
             Symbol::Function(id) => match knowledge.data.function(id) {
                 Some(values) => self.given(knowledge, values, rows, count),
-                None => {
-                    let values = model.values_of(knowledge, id, rows, arity, known)?;
-                    values.into_iter().map(f64::from).collect()
-                }
+                None => model.values_at(knowledge, id, Rows::new(rows, arity, known))?,
             },
         };
         let width = match self.answers {

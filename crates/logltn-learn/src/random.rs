@@ -44,7 +44,7 @@ impl Random {
     }
 
     /// How many integers have been drawn.
-    pub fn drawn(&self) -> u64 {
+    pub(crate) fn drawn(&self) -> u64 {
         self.drawn
     }
 

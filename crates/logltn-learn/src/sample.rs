@@ -14,7 +14,6 @@ use logltn::{
 use rustc_hash::FxHashSet;
 
 use crate::axioms::AxiomSettings;
-use crate::batches::TableBatches;
 use crate::knowledge::KnowledgeBase;
 use crate::large_tables;
 use crate::random::Random;
@@ -237,24 +236,6 @@ impl Samples {
     pub fn remaining<'r>(&self, mut rows: Vec<(TableId, &'r [u32])>) -> Vec<(TableId, &'r [u32])> {
         rows.retain(|(table, _)| !self.large.contains(table));
         rows
-    }
-
-    /// The samples of the first step, with batches of the right size.
-    pub fn first(
-        &mut self,
-        engine: &mut Engine<f32>,
-        batches: &[TableBatches],
-    ) -> Result<(), Diagnostics> {
-        let rows: Vec<(TableId, Vec<u32>)> = (batches.iter())
-            .map(|batch| {
-                (
-                    batch.table,
-                    (0..batch.size().min(batch.rows()) as u32).collect(),
-                )
-            })
-            .collect();
-        let rows: Vec<(TableId, &[u32])> = rows.iter().map(|(t, rows)| (*t, &rows[..])).collect();
-        self.give(engine, 0, &rows)
     }
 }
 

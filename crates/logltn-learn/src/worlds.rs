@@ -186,7 +186,7 @@ impl Worlds {
     }
 
     /// Whether the laws involve a predicate at these individuals.
-    pub fn speak_of(&self, predicate: PredicateId) -> bool {
+    pub(crate) fn speak_of(&self, predicate: PredicateId) -> bool {
         !self.places[predicate.index()].is_empty()
     }
 

@@ -16,6 +16,8 @@ pub enum Array {
     /// The numbers of a tensor, without making a buffer of it first: where they begin, their shape and strides, and whether
     /// they are double. The caller keeps the tensor alive for the duration of the call.
     Tensor(*mut u8, Vec<usize>, Vec<isize>, bool),
+    /// A single number without axes, as an array of one axis: there is no buffer without.
+    Number(Box<Array>),
 }
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Array {
@@ -41,9 +43,18 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Array {
                 double,
             ));
         }
-        match PyBuffer::<f32>::get(&object) {
-            Ok(buffer) => Ok(Array::F32(buffer)),
-            Err(_) => Ok(Array::F64(PyBuffer::<f64>::get(&object)?)),
+        if let Ok(buffer) = PyBuffer::<f32>::get(&object) {
+            return Ok(Array::F32(buffer));
+        }
+        match PyBuffer::<f64>::get(&object) {
+            Ok(buffer) => Ok(Array::F64(buffer)),
+            Err(error) => match object.getattr("ndim")?.extract()? {
+                0_usize => {
+                    let one = object.call_method1("reshape", (1,))?;
+                    Ok(Array::Number(Box::new(one.extract()?)))
+                }
+                _ => Err(error),
+            },
         }
     }
 }
@@ -66,6 +77,11 @@ impl Array {
         match self {
             Array::F32(buffer) => of(buffer, true),
             Array::F64(buffer) => of(buffer, false),
+            Array::Number(array) => View {
+                shape: Vec::new(),
+                strides: Vec::new(),
+                ..array.view()
+            },
             Array::Tensor(start, shape, elements, double) => {
                 let size = match double {
                     true => size_of::<f64>(),
@@ -141,18 +157,6 @@ impl View {
             dense: false,
             writable: false,
             shape,
-        }
-    }
-
-    /// The same single number, without its axis.
-    pub fn without_axes(self) -> View {
-        match self.shape[..] {
-            [1] => View {
-                shape: Vec::new(),
-                strides: Vec::new(),
-                ..self
-            },
-            _ => self,
         }
     }
 

@@ -288,108 +288,151 @@ fn read(
     let mut found = Diagnostics::new();
     let mut setting = Setting::default();
     for (name, rows) in &batch {
-        let Some(id) = theory.table(name) else {
-            found.push(theory.unknown(SymbolKind::Table, name));
-            continue;
-        };
-        let Some(table) = data.table(id).filter(|t| t.batched) else {
-            let message = format!("table `{name}` is not batched");
-            let help = format!("say `batched=[\"{name}\"]` when the knowledge base is made");
-            found.push(Diagnostic::error(Code::TableNotBatched, message).help(help));
-            continue;
-        };
-        let mut chosen = Vec::with_capacity(rows.item_count());
-        for row in rows.to_vec(py)? {
-            match u32::try_from(row) {
-                Ok(row) if (row as usize) < table.rows => chosen.push(row),
-                _ => {
-                    let message = format!(
-                        "row {row} is not in table `{name}`, which has {} rows",
-                        table.rows
-                    );
-                    found.push(Diagnostic::error(Code::RowOutOfRange, message));
-                    break;
-                }
-            }
+        match batched(data, name, &rows.to_vec(py)?, &mut found) {
+            Ok(chosen) => setting.batch.push(chosen),
+            Err(error) => found.push(error),
         }
-        setting.batch.push((id, chosen));
     }
     for (name, size) in &sorts {
-        match theory.sort(name) {
-            None => found.push(theory.unknown(SymbolKind::Sort, name)),
-            Some(id) if !data.streams_sort(id) => {
-                let message = format!("the size of sort `{name}` is known already");
-                let help = match theory[id].kind {
-                    SortKind::Data => {
-                        "leave it out of `sorts` of the knowledge base, if it is to come with each call"
-                    }
-                    _ => "the theory lists its individuals",
-                };
-                found.push(Diagnostic::error(Code::NotStreamed, message).help(help));
-            }
-            Some(id) => setting.sizes.push((id, *size)),
+        match streamed_sort(data, name) {
+            Ok(id) => setting.sizes.push((id, *size)),
+            Err(error) => found.push(error),
         }
     }
     for (name, columns) in &tables {
-        let Some(id) = theory.table(name) else {
-            found.push(theory.unknown(SymbolKind::Table, name));
-            continue;
-        };
-        if !data.streams_table(id) {
-            let message = format!("the rows of table `{name}` are known already");
-            let help = format!(
-                "say `streamed=[\"{name}\"]` when the knowledge base is made, and not its rows"
-            );
-            found.push(Diagnostic::error(Code::NotStreamed, message).help(help));
-            continue;
-        }
-        if let Some(columns) = read_columns(py, theory, id, columns, &mut found)? {
-            setting.rows.push((id, columns));
+        match streamed_table(data, name) {
+            Ok(id) => {
+                if let Some(columns) = read_columns(py, theory, id, columns, &mut found)? {
+                    setting.rows.push((id, columns));
+                }
+            }
+            Err(error) => found.push(error),
         }
     }
-    for (i, sort) in theory.sorts.iter().enumerate() {
-        let id = SortId(i as u32);
-        if data.streams_sort(id) {
-            setting.streams = true;
-            if !sorts.iter().any(|(name, _)| *name == sort.name) {
-                let message = format!("sort `{}` has no individuals", sort.name);
-                let help = format!(
-                    "say how many there are in this call, `sorts={{\"{0}\": …}}`, or once and for all when the knowledge base is made",
-                    sort.name
-                );
-                let error = Diagnostic::error(Code::MissingData, message).help(help);
-                found.push(error.at(&theory.source, sort.span, ""));
-            }
-        }
-    }
-    for (i, table) in theory.tables.iter().enumerate() {
-        if data.streams_table(TableId(i as u32)) {
-            setting.streams = true;
-            if tables.iter().any(|(name, _)| *name == table.name) {
-                continue;
-            }
-            if question.is_some_and(|text| !speaks_of(data, text, &table.name)) {
-                let empty = |column: &logltn::theory::Column| match column.sort {
-                    ColumnSort::Sort(_) => ColumnData::Individuals(Vec::new()),
-                    ColumnSort::Int => ColumnData::Int(Vec::new()),
-                    ColumnSort::Real => ColumnData::Real(Vec::new()),
-                };
-                let id = TableId(i as u32);
-                (setting.rows).push((id, table.columns.iter().map(empty).collect()));
-            } else {
-                let message = format!("table `{}` has no rows", table.name);
-                let help = format!(
-                    "it is `streamed`: give its rows with each call, `tables={{\"{}\": …}}`",
-                    table.name
-                );
-                let error = Diagnostic::error(Code::MissingData, message).help(help);
-                found.push(error.at(&theory.source, table.span, ""));
-            }
-        }
-    }
+    let sorts_given: Vec<&str> = sorts.iter().map(|(name, _)| name.as_str()).collect();
+    let tables_given: Vec<&str> = tables.iter().map(|(name, _)| name.as_str()).collect();
+    missing(
+        data,
+        (&sorts_given, &tables_given),
+        question,
+        &mut setting,
+        &mut found,
+    );
     match found.has_errors() {
         true => Err(found.into()),
         false => Ok(setting),
+    }
+}
+
+/// The rows of a batched table, up to the first that is not there.
+fn batched(
+    data: &Data,
+    name: &str,
+    rows: &[i64],
+    found: &mut Diagnostics,
+) -> Result<(TableId, Vec<u32>), Diagnostic> {
+    let theory = data.theory();
+    let id = theory.table(name);
+    let id = id.ok_or_else(|| theory.unknown(SymbolKind::Table, name))?;
+    let Some(table) = data.table(id).filter(|t| t.batched) else {
+        let message = format!("table `{name}` is not batched");
+        let help = format!("say `batched=[\"{name}\"]` when the knowledge base is made");
+        return Err(Diagnostic::error(Code::TableNotBatched, message).help(help));
+    };
+    let there = |&row: &i64| {
+        u32::try_from(row)
+            .ok()
+            .filter(|r| (*r as usize) < table.rows)
+    };
+    let chosen: Vec<u32> = rows.iter().map_while(there).collect();
+    if let Some(row) = rows.get(chosen.len()) {
+        let rows = table.rows;
+        let message = format!("row {row} is not in table `{name}`, which has {rows} rows");
+        found.push(Diagnostic::error(Code::RowOutOfRange, message));
+    }
+    Ok((id, chosen))
+}
+
+/// A sort whose size comes with calls.
+fn streamed_sort(data: &Data, name: &str) -> Result<SortId, Diagnostic> {
+    let theory = data.theory();
+    let id = theory.sort(name);
+    let id = id.ok_or_else(|| theory.unknown(SymbolKind::Sort, name))?;
+    if data.streams_sort(id) {
+        return Ok(id);
+    }
+    let message = format!("the size of sort `{name}` is known already");
+    let help = match theory[id].kind {
+        SortKind::Data => {
+            "leave it out of `sorts` of the knowledge base, if it is to come with each call"
+        }
+        _ => "the theory lists its individuals",
+    };
+    Err(Diagnostic::error(Code::NotStreamed, message).help(help))
+}
+
+/// A table whose rows come with calls.
+fn streamed_table(data: &Data, name: &str) -> Result<TableId, Diagnostic> {
+    let theory = data.theory();
+    let id = theory.table(name);
+    let id = id.ok_or_else(|| theory.unknown(SymbolKind::Table, name))?;
+    if data.streams_table(id) {
+        return Ok(id);
+    }
+    let message = format!("the rows of table `{name}` are known already");
+    let help =
+        format!("say `streamed=[\"{name}\"]` when the knowledge base is made, and not its rows");
+    Err(Diagnostic::error(Code::NotStreamed, message).help(help))
+}
+
+/// Reports what should have come with the call. Streamed tables that a question does not use are empty.
+fn missing(
+    data: &Data,
+    (sorts, tables): (&[&str], &[&str]),
+    question: Option<&str>,
+    setting: &mut Setting,
+    found: &mut Diagnostics,
+) {
+    let theory = data.theory();
+    for (id, sort) in (0..).map(SortId).zip(&theory.sorts) {
+        if !data.streams_sort(id) {
+            continue;
+        }
+        setting.streams = true;
+        if !sorts.contains(&sort.name.as_str()) {
+            let message = format!("sort `{}` has no individuals", sort.name);
+            let help = format!(
+                "say how many there are in this call, `sorts={{\"{0}\": …}}`, or once and for all when the knowledge base is made",
+                sort.name
+            );
+            let error = Diagnostic::error(Code::MissingData, message).help(help);
+            found.push(error.at(&theory.source, sort.span, ""));
+        }
+    }
+    for (id, table) in (0..).map(TableId).zip(&theory.tables) {
+        if !data.streams_table(id) {
+            continue;
+        }
+        setting.streams = true;
+        if tables.contains(&table.name.as_str()) {
+            continue;
+        }
+        if question.is_some_and(|text| !speaks_of(data, text, &table.name)) {
+            let empty = |column: &logltn::theory::Column| match column.sort {
+                ColumnSort::Sort(_) => ColumnData::Individuals(Vec::new()),
+                ColumnSort::Int => ColumnData::Int(Vec::new()),
+                ColumnSort::Real => ColumnData::Real(Vec::new()),
+            };
+            (setting.rows).push((id, table.columns.iter().map(empty).collect()));
+            continue;
+        }
+        let message = format!("table `{}` has no rows", table.name);
+        let help = format!(
+            "it is `streamed`: give its rows with each call, `tables={{\"{}\": …}}`",
+            table.name
+        );
+        let error = Diagnostic::error(Code::MissingData, message).help(help);
+        found.push(error.at(&theory.source, table.span, ""));
     }
 }
 

@@ -10,11 +10,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rayon::ThreadPool;
 
-use crate::array::View;
-use crate::call::{Choice, Places, Question, State, Value};
+use crate::call::{Choice, GivenShape, Places, Question, State, Value};
 use crate::coming::{Coming, Setting, setting};
 use crate::error::{Failure, guarded};
-use crate::knowledge_base::{About, KeptPlan, KnowledgeBase, Precision, in_either, target};
+use crate::knowledge_base::{About, KeptPlan, KnowledgeBase, Precision, in_either};
 
 /// The element type's name, and the array.
 pub type ExportedBytes<'py> = (&'static str, Bound<'py, PyBytes>);
@@ -128,15 +127,15 @@ pub fn choose<'py>(
     }))
 }
 
-/// Raises an error if values of these shapes are wrong: predicate (or request), kind, shape.
+/// Raises an error if values of these shapes are wrong.
 #[pyfunction]
 pub fn check_shapes(
     py: Python<'_>,
     knowledge: &KnowledgeBase,
-    values: Vec<(usize, u8, Vec<usize>)>,
+    values: Vec<GivenShape>,
     about: Option<About<'_>>,
 ) -> PyResult<()> {
-    let by_rows = (values.iter()).any(|(which, kind, _)| knowledge.by_rows(*which, *kind));
+    let by_rows = (values.iter()).any(|(which, holds, _)| knowledge.by_rows(*which, *holds));
     let checking = Checking(values);
     guarded(py, || on(knowledge, py, about.as_ref(), by_rows, &checking))
 }
@@ -164,17 +163,12 @@ impl StateWork for Choosing {
     }
 }
 
-struct Checking(Vec<(usize, u8, Vec<usize>)>);
+struct Checking(Vec<GivenShape>);
 
 impl StateWork for Checking {
     type Found = ();
     fn run<T: Real>(&self, state: &State<T>, _: Option<Choice>) -> Result<(), Diagnostics> {
-        let value = |(which, kind, shape): &(usize, u8, Vec<usize>)| Value {
-            target: target(*which, *kind),
-            values: View::elsewhere(shape.clone()),
-            gradient: None,
-        };
-        let values: Vec<Value> = self.0.iter().map(value).collect();
+        let values: Vec<Value> = self.0.iter().map(Value::elsewhere).collect();
         state.check(&values)
     }
 }

@@ -1,9 +1,9 @@
 //! Arguments from Python as the data of a theory.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use logltn::theory::{ArgumentSort, ColumnSort, SortKind, SymbolKind, TableId};
+use logltn::theory::{ArgumentSort, ColumnSort, Sort as Declared, SortKind, SymbolKind, TableId};
 use logltn::{
     Code, ColumnData, ConstantData, Data, Diagnostic, Diagnostics, FunctionData, Labels, Number,
     Output, Semantics, Theory, did_you_mean, memory,
@@ -547,7 +547,7 @@ fn set_function(
     Ok(())
 }
 
-fn not_in(sort: &logltn::theory::Sort, what: &str) -> String {
+fn not_in(sort: &Declared, what: &str) -> String {
     let help = match sort.kind {
         SortKind::Range(low, high) => format!(", which is {low}..{high}"),
         _ => String::new(),
@@ -556,7 +556,7 @@ fn not_in(sort: &logltn::theory::Sort, what: &str) -> String {
 }
 
 /// The position of an individual written as a number: in an integer sort the integer itself, in others counted from 0.
-fn place(sort: &logltn::theory::Sort, number: i64) -> Option<u32> {
+fn place(sort: &Declared, number: i64) -> Option<u32> {
     let index = match sort.kind {
         SortKind::Range(low, high) if (low..=high).contains(&number) => number - low,
         SortKind::Range(..) => return None,
@@ -565,6 +565,53 @@ fn place(sort: &logltn::theory::Sort, number: i64) -> Option<u32> {
     let index = u32::try_from(index).ok()?;
     let named = !sort.labels.is_empty();
     (!named || (index as usize) < sort.labels.len()).then_some(index)
+}
+
+/// The individuals of a column of numbers, up to the first that is none; `None` if numbers cannot say which.
+fn numbered(
+    sort: &Declared,
+    cells: &[i64],
+    what: &str,
+    found: &mut Diagnostics,
+) -> Option<Vec<u32>> {
+    if sort.labels.iter().any(|l| l.parse::<i64>().is_ok()) {
+        let what = format!(
+            "{what}: the labels of sort `{}` look like numbers, so it is not clear which individual a number means",
+            sort.name
+        );
+        let help = "write the individuals by name, as strings";
+        found.push(Diagnostic::error(Code::WrongSort, what).help(help));
+        return None;
+    }
+    // Most are numbers from 0; all are small enough if the OR of them has no high bit set.
+    let bits = cells.iter().fold(0, |bits, cell| bits | cell);
+    if matches!(sort.kind, SortKind::Data) && sort.labels.is_empty() && u32::try_from(bits).is_ok()
+    {
+        return Some(cells.iter().map(|&cell| cell as u32).collect());
+    }
+    let places = cells.iter().map_while(|&cell| place(sort, cell));
+    let places: Vec<u32> = places.collect();
+    if let Some(cell) = cells.get(places.len()) {
+        let why = not_in(sort, &cell.to_string());
+        let what = format!("{what}: row {}: {why}", places.len());
+        wrong(found, Code::UnknownIndividual, what);
+    }
+    Some(places)
+}
+
+/// The individuals of a column of names, up to the first that is none.
+fn named(sort: &Declared, cells: &[String], what: &str, found: &mut Diagnostics) -> Vec<u32> {
+    let by_name: HashMap<&str, u32> = (sort.labels.iter().map(String::as_str)).zip(0..).collect();
+    let places = cells.iter().map_while(|cell| by_name.get(cell.as_str()));
+    let places: Vec<u32> = places.copied().collect();
+    if let Some(cell) = cells.get(places.len()) {
+        let why = not_in(sort, &format!("`{cell}`"));
+        let what = format!("{what}: row {}: {why}", places.len());
+        let labels = sort.labels.iter().map(String::as_str);
+        let error = Diagnostic::error(Code::UnknownIndividual, what);
+        found.push(error.maybe_help(did_you_mean(cell, labels)));
+    }
+    places
 }
 
 /// The columns of a table in the theory's terms; `None` if something is wrong.
@@ -595,60 +642,15 @@ pub fn read_columns(
                 ColumnData::Real(cells.iter().map(|&n| n as f64).collect())
             }
             (Some(cells), _, ColumnSort::Sort(sort)) => {
-                let sort = &theory[sort];
-                if sort.labels.iter().any(|l| l.parse::<i64>().is_ok()) {
-                    let what = format!(
-                        "{}: the labels of sort `{}` look like numbers, so it is not clear which individual a number means",
-                        what(),
-                        sort.name
-                    );
-                    let help = "write the individuals by name, as strings";
-                    found.push(Diagnostic::error(Code::WrongSort, what).help(help));
-                    continue;
+                match numbered(&theory[sort], cells, &what(), found) {
+                    Some(places) => ColumnData::Individuals(places),
+                    None => continue,
                 }
-                // Most are numbers from 0; all are small enough if the OR of them has no high bit set.
-                let bits = cells.iter().fold(0, |bits, cell| bits | cell);
-                if matches!(sort.kind, SortKind::Data)
-                    && sort.labels.is_empty()
-                    && u32::try_from(bits).is_ok()
-                {
-                    let places = cells.iter().map(|&cell| cell as u32);
-                    read.push(ColumnData::Individuals(places.collect()));
-                    continue;
-                }
-                let mut places = Vec::with_capacity(cells.len());
-                for (row, &cell) in cells.iter().enumerate() {
-                    let Some(place) = place(sort, cell) else {
-                        let why = not_in(sort, &cell.to_string());
-                        let what = format!("{}: row {row}: {why}", what());
-                        wrong(found, Code::UnknownIndividual, what);
-                        break;
-                    };
-                    places.push(place);
-                }
-                ColumnData::Individuals(places)
             }
             (_, Column::Names(cells), ColumnSort::Sort(sort))
                 if !theory[sort].labels.is_empty() =>
             {
-                let sort = &theory[sort];
-                let by_name: std::collections::HashMap<&str, u32> =
-                    (sort.labels.iter().map(String::as_str)).zip(0..).collect();
-                let mut places = Vec::with_capacity(cells.len());
-                for (row, cell) in cells.iter().enumerate() {
-                    let Some(&place) = by_name.get(cell.as_str()) else {
-                        let why = not_in(sort, &format!("`{cell}`"));
-                        let error = Diagnostic::error(
-                            Code::UnknownIndividual,
-                            format!("{}: row {row}: {why}", what()),
-                        );
-                        let labels = sort.labels.iter().map(String::as_str);
-                        found.push(error.maybe_help(did_you_mean(cell, labels)));
-                        break;
-                    };
-                    places.push(place);
-                }
-                ColumnData::Individuals(places)
+                ColumnData::Individuals(named(&theory[sort], cells, &what(), found))
             }
             (_, given, sort) => {
                 let holds = match given {

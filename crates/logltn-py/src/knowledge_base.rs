@@ -20,7 +20,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList};
 use rayon::ThreadPool;
 
 use crate::array::Array;
-use crate::call::{AskedRows, Gradient, Question, State, Target, Value, Work};
+use crate::call::{AskedRows, Gradient, Holds, Question, State, Target, Value, Work};
 use crate::check;
 use crate::coming::{Coming, Named, Setting, in_a_hurry, setting};
 use crate::ctrl_c::CtrlC;
@@ -206,9 +206,8 @@ pub enum About<'py> {
     Asked(Bound<'py, Asked>),
 }
 
-/// Predicate (or request), kind of target, values, gradient. There are no buffers of a single number without axes, so
-/// those have one axis, and 4 is added to the kind.
-pub type GivenValue = (usize, u8, Array, Option<Array>);
+/// Predicate (or request), which of its numbers, values, gradient.
+pub type GivenValue = (usize, Holds, Array, Option<Array>);
 
 /// How a predicate's arguments are built: nested lists, and the individuals of each row.
 pub type AskedFor<'py> = (usize, Bound<'py, PyList>, Bound<'py, PyBytes>, usize, usize);
@@ -414,7 +413,7 @@ impl KnowledgeBase {
         guarded(py, || {
             let setting = setting(py, self.plan.data(), coming.as_ref())?;
             let id = PredicateId(predicate as u32);
-            let by_rows = self.by_rows(predicate, 1);
+            let by_rows = self.by_rows(predicate, Holds::AtRows);
             let (rows, arity) = self.with(py, move |state| {
                 in_either!(state, s => s.set(&setting, by_rows).and_then(|()| s.rows(id)))
             })?;
@@ -476,7 +475,7 @@ impl KnowledgeBase {
         guarded(py, || {
             let parameters = Parameters { alpha, p, p_forall };
             let given = given_values(&values);
-            let by_rows = (values.iter()).any(|(which, kind, ..)| self.by_rows(*which, *kind));
+            let by_rows = (values.iter()).any(|(which, holds, ..)| self.by_rows(*which, *holds));
             let gradient = match derivatives {
                 Some(by_axiom) => Gradient::Of(by_axiom),
                 None if gradients => Gradient::OfLoss,
@@ -558,28 +557,12 @@ fn others(
 
 /// Where the numbers of arrays are, which must outlive this.
 pub fn given_values(values: &[GivenValue]) -> Vec<Value> {
-    let value = |(which, kind, values, gradient): &GivenValue| {
-        let plain = kind & 4 == 0;
-        let view = |array: &Array| match plain {
-            true => array.view(),
-            false => array.view().without_axes(),
-        };
-        Value {
-            target: target(*which, *kind),
-            values: view(values),
-            gradient: gradient.as_ref().map(view),
-        }
+    let value = |(which, holds, values, gradient): &GivenValue| Value {
+        target: Target::new(*which, *holds),
+        values: values.view(),
+        gradient: gradient.as_ref().map(Array::view),
     };
     values.iter().map(value).collect()
-}
-
-/// Which numbers an array of this kind holds.
-pub fn target(which: usize, kind: u8) -> Target {
-    match kind & 3 {
-        0 => Target::Grid(PredicateId(which as u32)),
-        1 => Target::AtRows(PredicateId(which as u32)),
-        _ => Target::Request(which),
-    }
 }
 
 fn bytes<'py>(py: Python<'py>, numbers: &[u32]) -> Bound<'py, PyBytes> {
@@ -775,12 +758,12 @@ impl KnowledgeBase {
         })
     }
 
-    /// Whether an array of this kind needs the rows of a plan made for its call alone.
-    pub fn by_rows(&self, which: usize, kind: u8) -> bool {
-        match kind & 3 {
-            0 => false,
-            1 => !self.settled.get(which).copied().unwrap_or(false),
-            _ => true,
+    /// Whether an array of these numbers needs the rows of a plan made for its call alone.
+    pub fn by_rows(&self, which: usize, holds: Holds) -> bool {
+        match holds {
+            Holds::Grid => false,
+            Holds::AtRows => !self.settled.get(which).copied().unwrap_or(false),
+            Holds::Request => true,
         }
     }
 

@@ -35,6 +35,8 @@ mod _native {
     #[pymodule_export]
     use super::ask::{ask, asked, identify};
     #[pymodule_export]
+    use super::call::Holds;
+    #[pymodule_export]
     use super::coming::{Coming, know_numpy, know_torch};
     #[pymodule_export]
     use super::error::{did_you_mean, raise_problems, warn_of};

@@ -11,15 +11,14 @@ use logltn_learn::plan_of_laws;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::array::View;
 use crate::ask::{About, about};
-use crate::call::{Gradient, State, Value, Work, at_rows};
+use crate::call::{GivenShape, Gradient, State, Value, Work, at_rows};
 use crate::coming::{Coming, Setting, setting};
 use crate::ctrl_c::CtrlC;
 use crate::error::guarded;
 use crate::export::{ExportedPlan, exported_plan};
 use crate::knowledge_base::{
-    GivenValue, KnowledgeBase, LawEngine, Precision, given_values, in_either, target,
+    GivenValue, KnowledgeBase, LawEngine, Precision, given_values, in_either,
 };
 
 /// What is asked.
@@ -199,26 +198,21 @@ fn plan_of_event(
 }
 
 /// What answers questions about worlds elsewhere: the plan of the laws, or of a formula as one event given them, for values whose
-/// predicates, kinds and shapes are these. `None` without laws, and of laws that have no circuit but only a most probable world.
+/// shapes are these. `None` without laws, and of laws that have no circuit but only a most probable world.
 #[pyfunction]
 pub fn export_worlds<'py>(
     py: Python<'py>,
     knowledge: &KnowledgeBase,
     formula: Option<&str>,
     laws: Option<Vec<String>>,
-    values: Vec<(usize, u8, Vec<usize>)>,
+    values: Vec<GivenShape>,
     coming: Option<Bound<'py, Coming>>,
 ) -> PyResult<Option<ExportedPlan<'py>>> {
     guarded(py, || {
         let setting = setting(py, knowledge.plan.data(), coming.as_ref())?;
         let ctrl_c = Arc::clone(&knowledge.process(py)?.ctrl_c);
         let exported = knowledge.with(py, move |precision| {
-            let value = |(which, kind, shape): &(usize, u8, Vec<usize>)| Value {
-                target: target(*which, *kind),
-                values: View::elsewhere(shape.clone()),
-                gradient: None,
-            };
-            let given: Vec<Value> = values.iter().map(value).collect();
+            let given: Vec<Value> = values.iter().map(Value::elsewhere).collect();
             let about = asked_about(knowledge, precision, &setting, &at_rows(&given))?;
             let plan = match formula {
                 Some(formula) => {

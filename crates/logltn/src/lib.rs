@@ -119,7 +119,7 @@ pub use logltn_diagnostics::{
     Code, Diagnostic, Diagnostics, Severity, Source, Span, did_you_mean, harmless, nearest,
 };
 pub use logltn_memory as memory;
-pub use nnf::MAX_NNF_NODES;
+pub(crate) use nnf::MAX_NNF_NODES;
 pub use number::{ArithmeticError, Number};
 pub use operators::{Aggregator, And, Implies, Loss, Not, Or, Space};
 pub use output::{Output, OutputKind};

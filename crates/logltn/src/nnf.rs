@@ -14,7 +14,7 @@ use crate::theory::{
 pub const MAX_NNF_NODES: usize = 1_000_000;
 
 impl Formula {
-    /// The formula in negation normal form, or `None` if equivalences blow that up to more than [`MAX_NNF_NODES`] nodes.
+    /// The formula in negation normal form, or `None` if equivalences blow that up to more than 1,000,000 nodes.
     ///
     /// ```
     /// use logltn::{Source, Theory};

@@ -42,12 +42,12 @@ impl Number {
     }
 
     /// `self + other`
-    pub fn plus(self, other: Number) -> Result<Number, ArithmeticError> {
+    pub(crate) fn plus(self, other: Number) -> Result<Number, ArithmeticError> {
         self.combine(other, i64::checked_add, |a, b| a + b)
     }
 
     /// `self - other`
-    pub fn minus(self, other: Number) -> Result<Number, ArithmeticError> {
+    pub(crate) fn minus(self, other: Number) -> Result<Number, ArithmeticError> {
         self.combine(other, i64::checked_sub, |a, b| a - b)
     }
 
@@ -65,7 +65,7 @@ impl Number {
     }
 
     /// `self % other`: the Euclidean remainder, never negative.
-    pub fn modulo(self, other: Number) -> Result<Number, ArithmeticError> {
+    pub(crate) fn modulo(self, other: Number) -> Result<Number, ArithmeticError> {
         if other.to_f64() == 0.0 {
             return Err(ArithmeticError::DivisionByZero);
         }
@@ -78,7 +78,7 @@ impl Number {
     }
 
     /// `-self`
-    pub fn negate(self) -> Result<Number, ArithmeticError> {
+    pub(crate) fn negate(self) -> Result<Number, ArithmeticError> {
         match self {
             Int(n) => n.checked_neg().map(Int).ok_or(ArithmeticError::Overflow),
             Real(x) => Ok(Real(-x)),
@@ -94,7 +94,7 @@ impl Number {
     }
 
     /// How the two compare; exact for two integers.
-    pub fn compare(self, other: Number) -> Ordering {
+    pub(crate) fn compare(self, other: Number) -> Ordering {
         match (self, other) {
             (Int(a), Int(b)) => a.cmp(&b),
             // No NaN can get here: every operation above gives a finite number or an error.

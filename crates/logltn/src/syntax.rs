@@ -94,7 +94,7 @@ pub enum Comparison {
 
 impl Comparison {
     /// As it is written.
-    pub fn symbol(self) -> &'static str {
+    pub(crate) fn symbol(self) -> &'static str {
         match self {
             Comparison::Equal => "=",
             Comparison::NotEqual => "!=",
@@ -136,7 +136,7 @@ impl Quantifier {
     }
 
     /// The quantifier after negation.
-    pub fn dual(self) -> Quantifier {
+    pub(crate) fn dual(self) -> Quantifier {
         match self {
             Quantifier::Forall => Quantifier::Exists,
             Quantifier::Exists => Quantifier::Forall,

@@ -5,6 +5,7 @@ use logltn::{Code, Span, did_you_mean};
 use super::sums::{Of, Sum};
 use super::syntax::{Binary, Expression, Fold, Half, Mistake, Node, Pair};
 use super::tape::{Leaf, Op};
+use crate::spanned::Spanned;
 
 /// An argument of a closed form.
 #[derive(Clone, Debug, Default)]
@@ -93,49 +94,8 @@ impl Check<'_> {
                 shape: number(false),
             },
             Node::Name(name) => self.name(name, span)?,
-            Node::Field(variable, field) => {
-                let argument = self.argument(variable, variable.span)?;
-                let fields = &self.given[argument].fields;
-                let found = fields.iter().find(|(name, ..)| *name == field.value);
-                let Some(&(_, from, length)) = found else {
-                    let names: Vec<&str> = fields.iter().map(|(name, ..)| name.as_str()).collect();
-                    let message = format!("`{}` has no field `{}`", variable.value, field.value);
-                    let wrong =
-                        Mistake::new(Code::UnknownField, field.span, "no such field", message);
-                    let help = match (did_you_mean(field, names.iter().copied()), names.is_empty())
-                    {
-                        (Some(guess), _) => guess,
-                        (None, true) => format!("write `{}` for all its numbers", variable.value),
-                        (None, false) => {
-                            let list: Vec<String> =
-                                names.iter().map(|n| format!("`{n}`")).collect();
-                            format!("its fields are {}", list.join(", "))
-                        }
-                    };
-                    self.mistakes.push(wrong.help(help));
-                    return None;
-                };
-                leaf(argument, from, length)
-            }
-            Node::Half(half, of) => {
-                let argument = self.argument(of, of.span)?;
-                let length = self.given[argument].length;
-                if !length.is_multiple_of(2) {
-                    let message = format!(
-                        "`{}` is {length} numbers, which are not as many real as imaginary parts",
-                        of.value
-                    );
-                    let wrong = Mistake::new(Code::WrongShape, of.span, "an odd number", message);
-                    let help = "`re(x)` is the first half of x, and `im(x)` the second";
-                    self.mistakes.push(wrong.help(help.to_string()));
-                    return None;
-                }
-                let from = match half {
-                    Half::Real => 0,
-                    Half::Imaginary => length / 2,
-                };
-                leaf(argument, from, length / 2)
-            }
+            Node::Field(variable, field) => self.field(variable, field)?,
+            Node::Half(half, of) => self.half(*half, of)?,
             Node::Unary(f, x) => Typed {
                 op: Op::Unary(*f, *x),
                 shape: shape(x)?,
@@ -200,6 +160,48 @@ impl Check<'_> {
                 }
             }
         })
+    }
+
+    fn field(&mut self, variable: &Spanned<String>, field: &Spanned<String>) -> Option<Typed> {
+        let argument = self.argument(variable, variable.span)?;
+        let fields = &self.given[argument].fields;
+        let found = fields.iter().find(|(name, ..)| *name == field.value);
+        let Some(&(_, from, length)) = found else {
+            let names: Vec<&str> = fields.iter().map(|(name, ..)| name.as_str()).collect();
+            let message = format!("`{}` has no field `{}`", variable.value, field.value);
+            let wrong = Mistake::new(Code::UnknownField, field.span, "no such field", message);
+            let help = match (did_you_mean(field, names.iter().copied()), names.is_empty()) {
+                (Some(guess), _) => guess,
+                (None, true) => format!("write `{}` for all its numbers", variable.value),
+                (None, false) => {
+                    let list: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
+                    format!("its fields are {}", list.join(", "))
+                }
+            };
+            self.mistakes.push(wrong.help(help));
+            return None;
+        };
+        Some(leaf(argument, from, length))
+    }
+
+    fn half(&mut self, half: Half, of: &Spanned<String>) -> Option<Typed> {
+        let argument = self.argument(of, of.span)?;
+        let length = self.given[argument].length;
+        if !length.is_multiple_of(2) {
+            let message = format!(
+                "`{}` is {length} numbers, which are not as many real as imaginary parts",
+                of.value
+            );
+            let wrong = Mistake::new(Code::WrongShape, of.span, "an odd number", message);
+            let help = "`re(x)` is the first half of x, and `im(x)` the second";
+            self.mistakes.push(wrong.help(help.to_string()));
+            return None;
+        }
+        let from = match half {
+            Half::Real => 0,
+            Half::Imaginary => length / 2,
+        };
+        Some(leaf(argument, from, length / 2))
     }
 
     /// Two lengths that do not go together.

@@ -157,7 +157,7 @@ impl Mistake {
     }
 
     /// As a diagnostic, with the place that its span is in `source`.
-    pub fn shown(self, source: &Source, span: Span) -> Diagnostic {
+    pub(crate) fn shown(self, source: &Source, span: Span) -> Diagnostic {
         Diagnostic::error(self.code, self.message)
             .at(source, span, self.label)
             .maybe_help(self.help)

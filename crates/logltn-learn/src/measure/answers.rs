@@ -7,7 +7,7 @@ use super::check::Tuples;
 use crate::degrees::{degrees, largest};
 use crate::knowledge::{Ground, KnowledgeBase};
 use crate::metrics::{MetricError, Scores};
-use crate::model::Model;
+use crate::model::{Model, Rows};
 use crate::worlds::{RowsOf, Worlds};
 
 /// A predicate and the rows that it is queried at.
@@ -99,31 +99,16 @@ impl Answers {
         model: &mut Model,
         worlds: Option<&Worlds>,
     ) -> Result<Vec<f64>, Diagnostics> {
-        let per_row;
-        let mut numbers: Vec<f64> = match &knowledge.predicates[self.predicate.index()] {
-            Ground::Numbers(table) => {
-                per_row = table.columns;
-                let rows = (0..self.rows)
-                    .map(|row| &self.tuples[row * self.arity..(row + 1) * self.arity]);
-                let places = rows.filter_map(|row| table.row(row));
-                places.flat_map(|at| &table.values[at]).copied().collect()
-            }
-            Ground::ClosedForm(_) => {
-                per_row = match self.output.kind {
-                    OutputKind::Softmax => self.width(knowledge),
-                    _ => 1,
-                };
-                model.of_closed_form(self.predicate, &self.tuples, &self.numbers)?
-            }
-            _ => {
-                let (tuples, known) = (&self.tuples, &self.numbers);
-                let numbers =
-                    model.predict_rows(knowledge, self.predicate, tuples, self.arity, known)?;
-                per_row = self.width(knowledge);
-                // Without arguments there is but one row to ask about.
-                let times = if self.arity == 0 { self.rows } else { 1 };
-                numbers.repeat(times).into_iter().map(f64::from).collect()
-            }
+        let rows = Rows {
+            individuals: &self.tuples,
+            arity: self.arity,
+            count: self.rows,
+            numbers: &self.numbers,
+        };
+        let mut numbers = model.numbers_at(knowledge, self.predicate, rows)?;
+        let per_row = match &knowledge.predicates[self.predicate.index()] {
+            Ground::ClosedForm(_) if self.output.kind != OutputKind::Softmax => 1,
+            _ => self.width(knowledge),
         };
         if numbers.len() != self.rows * per_row {
             let name = &knowledge.theory()[self.predicate].name;

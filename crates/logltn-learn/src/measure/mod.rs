@@ -11,7 +11,7 @@ use logltn::{Code, ColumnData, Diagnostic, Diagnostics, FunctionData};
 
 use crate::knowledge::KnowledgeBase;
 use crate::metrics::{Against, Figure, MetricError, MetricKind, Scores};
-use crate::model::Model;
+use crate::model::{Model, Rows};
 use crate::spanned::Place;
 use crate::worlds::Worlds;
 pub use answered::{Answered, Compared};
@@ -337,8 +337,7 @@ impl Measure {
             return Ok(numbers.copied().collect());
         }
         let (rows, numbers) = (&tuples.arguments, &tuples.numbers);
-        let values = model.values_of(knowledge, *function, rows, *arity, numbers)?;
-        Ok(values.into_iter().map(f64::from).collect())
+        model.values_at(knowledge, *function, Rows::new(rows, *arity, numbers))
     }
 
     fn of_classes(

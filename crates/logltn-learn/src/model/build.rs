@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use logltn::theory::{ArgumentSort, FunctionId, PredicateId, SortId};
-use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, FunctionData, Source, memory};
+use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, FunctionData, Request, Source, memory};
 use logltn_nn::{Floats, LayerSpec, NetworkSpec, Shape};
 
-use super::Model;
 use super::parameters::Parameters;
 use super::unit::{Feed, Piece, Unit};
 use super::written_inputs::Here;
+use super::{Answer, Grounded, Model};
 use crate::input::InputExpr;
 use crate::knowledge::{Behind, Ground, KnowledgeBase, NetworkRef, Units};
 use crate::network::Network;
@@ -46,18 +46,18 @@ impl<'a> Builder<'a> {
     }
 
     /// The grounding of a predicate.
-    pub fn behind(&mut self, id: PredicateId) -> Result<super::Behind, Diagnostics> {
+    pub fn behind(&mut self, id: PredicateId) -> Result<Grounded, Diagnostics> {
         match &self.knowledge.predicates[id.index()] {
             Ground::Network(_) => {
                 let shape = self.plain_shape(id);
-                let (unit, feed) = self.feed(Symbol::Predicate(id), shape)?;
-                Ok(super::Behind::Unit { unit, feed })
+                self.feed(Symbol::Predicate(id), shape)?;
+                Ok(Grounded::Network)
             }
-            Ground::Numbers(table) => Ok(super::Behind::Numbers(Arc::clone(table))),
+            Ground::Numbers(table) => Ok(Grounded::Numbers(Arc::clone(table))),
             Ground::Learnable { initial, place } => {
                 let table = self.table(id, *initial, place)?;
                 self.model.learnable.push(table);
-                Ok(super::Behind::Learnable(self.model.learnable.len() - 1))
+                Ok(Grounded::Learnable(self.model.learnable.len() - 1))
             }
             Ground::ClosedForm(form) => {
                 let closed = self.closed(id, form)?;
@@ -65,9 +65,9 @@ impl<'a> Builder<'a> {
                 if let Ok(shape) = super::rows_shape(arguments) {
                     self.closed_feed(closed, &shape)?;
                 }
-                Ok(super::Behind::Closed(closed))
+                Ok(Grounded::Closed(closed))
             }
-            Ground::Host => Ok(super::Behind::Host),
+            Ground::Host => Ok(Grounded::Host),
         }
     }
 
@@ -154,11 +154,8 @@ impl<'a> Builder<'a> {
         symbol: Symbol,
         shape: Vec<ArgumentShape>,
     ) -> Result<(usize, usize), Diagnostics> {
-        for unit in self.units_of(symbol) {
-            let feeds = &self.model.units[unit].feeds;
-            if let Some(feed) = feeds.iter().position(|f| f.shape == shape) {
-                return Ok((unit, feed));
-            }
+        if let Some(known) = self.model.feed_of(symbol, &shape) {
+            return Ok(known);
         }
         let entry = (symbol, shape.clone());
         if self.under_way.contains(&entry) {
@@ -248,30 +245,8 @@ impl<'a> Builder<'a> {
         let pieces = self.pieces(network, &args, &shape, place)?;
         let arity = shape.iter().map(leaves).sum();
         let width: usize = pieces.iter().map(Piece::width).sum();
-        let name = self.symbol_name(symbol);
-        let arguments = self.arguments_of(symbol);
-        if width == 0 && arguments.is_empty() {
-            return Err(wrong(
-                Diagnostic::error(Code::NoFeatures, format!(
-                    "the network of `{name}` has nothing to read: it has no arguments"
-                ))
-                .help(format!(
-                    "what a proposition needs is one number that is learnt: `[predicates.{name}]` with \
-                     `learnable = true` instead of `network` and `output`"
-                )),
-            ));
-        }
         if width == 0 {
-            return Err(wrong(
-                Diagnostic::error(Code::NoFeatures, format!(
-                    "the network of `{name}` has nothing to read: none of its arguments has features"
-                ))
-                .help(format!(
-                    "give its individuals numbers: {}, or `features`; or let it learn a number for each tuple, `learnable = true` without \
-                     `network`",
-                    self.vectors_for(arguments)
-                )),
-            ));
+            return Err(wrong(self.nothing_to_read(symbol)));
         }
         let output_width = self.output_width(symbol);
         let feed = Feed {
@@ -321,6 +296,7 @@ impl<'a> Builder<'a> {
                 if let Some(Units { scale, shift }) = behind.units {
                     layers.push(LayerSpec::Affine { scale, shift });
                 }
+                let name = self.symbol_name(symbol);
                 let unit = self.new_unit(name, input_shape, layers, place)?;
                 let undecided = match symbol {
                     Symbol::Predicate(id) => self.knowledge.starts_undecided(id, network),
@@ -334,6 +310,31 @@ impl<'a> Builder<'a> {
             }
         };
         self.add_feed(unit, feed, place).map(|feed| (unit, feed))
+    }
+
+    /// What to say of a network without inputs.
+    fn nothing_to_read(&self, symbol: Symbol) -> Diagnostic {
+        let name = self.symbol_name(symbol);
+        let arguments = self.arguments_of(symbol);
+        let (why, help) = match arguments.is_empty() {
+            true => (
+                "it has no arguments",
+                format!(
+                    "what a proposition needs is one number that is learnt: `[predicates.{name}]` with \
+                     `learnable = true` instead of `network` and `output`"
+                ),
+            ),
+            false => (
+                "none of its arguments has features",
+                format!(
+                    "give its individuals numbers: {}, or `features`; or let it learn a number for each tuple, `learnable = true` without \
+                     `network`",
+                    self.vectors_for(arguments)
+                ),
+            ),
+        };
+        let what = format!("the network of `{name}` has nothing to read: {why}");
+        Diagnostic::error(Code::NoFeatures, what).help(help)
     }
 
     /// The shared hidden layers of a named network, as its own unit.
@@ -673,4 +674,36 @@ fn too_large(spec: &NetworkSpec, name: &str) -> Option<Diagnostic> {
             ))
             .help(format!("narrower layers; {}", memory::allow_more())),
     )
+}
+
+impl Builder<'_> {
+    /// What answers a request.
+    pub fn attach(&mut self, request: &Request) -> Result<Answer, Diagnostics> {
+        match self.model.behind[request.predicate.index()] {
+            Grounded::Network => {
+                let symbol = Symbol::Predicate(request.predicate);
+                let (unit, feed) = self.feed(symbol, request.shape.clone())?;
+                Ok(Answer::Unit { unit, feed })
+            }
+            Grounded::Closed(closed) => {
+                let feed = self.closed_feed_of(closed, request)?;
+                Ok(Answer::Closed { closed, feed })
+            }
+            Grounded::Learnable(_) => {
+                let is_applied = |s: &ArgumentShape| !matches!(s, ArgumentShape::Individual(_));
+                if request.shape.iter().any(is_applied) {
+                    let name = &self.knowledge.theory()[request.predicate].name;
+                    let what = format!(
+                        "predicate `{name}` has a separate number for each tuple of individuals, but an axiom applies it \
+                         to the value of a function"
+                    );
+                    return Err(Diagnostic::error(Code::NotGrounded, what)
+                        .help("give it a `network`")
+                        .into());
+                }
+                Ok(Answer::Own)
+            }
+            Grounded::Numbers(_) | Grounded::Host | Grounded::Grounding(_) => Ok(Answer::Own),
+        }
+    }
 }

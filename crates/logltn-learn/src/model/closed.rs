@@ -6,39 +6,32 @@
 //! are read where they are, and so are the derivatives by them added to, wherever only sums over vectors read them. Of a block the way back
 //! finds the sums over vectors, one number each a row; the rest is computed again, which is cheaper than reading it from memory.
 
+mod build;
+mod gather;
+mod out_of_range;
 mod ranking;
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use logltn::theory::{ArgumentSort, PredicateId, SortKind};
-use logltn::vector::{Real, Task, run_task};
-use logltn::{
-    ArgumentShape, Code, Diagnostic, Diagnostics, Engine, OutputKind, Precision, Request,
-};
+use logltn::theory::PredicateId;
+use logltn::vector::{Real, run_task};
+use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Precision, Request};
 use logltn_nn::Floats;
 use rayon::prelude::*;
 
-use super::build::{Builder, leaves};
-use super::grid::{Grids, Split, splits};
+use super::grid::{Grids, Split};
 use super::inputs::Sources;
-use super::parameters::Parameters;
 use super::unit::Piece;
-use super::vectors::SortVectors;
-use super::{Model, rows_shape};
+use super::{Answer, Model, Rows, rows_shape};
 use crate::closed_form::{Again, ClosedForm, InPlace, Rest, Tape, Work};
+use gather::{Gather, add, scatter};
 
 /// A lane has at least about this many numbers to compute.
 const LANE_NUMBERS: usize = 1 << 16;
 
 /// The most lanes.
 const MOST_LANES: usize = 8;
-
-/// This many numbers of a vector are added up at once.
-const PIECE: usize = 16;
-
-/// What is off by no more than this many roundings is as meant: the cosine of a vector with itself is at most 1.
-const ROUNDINGS: f64 = 32.0;
 
 /// A closed form, with its program and the ways in which it is applied.
 pub(super) struct Closed {
@@ -102,13 +95,6 @@ struct Lane<T> {
     by_learnt: Vec<f64>,
 }
 
-/// The rows that a closed form is queried at.
-#[derive(Clone, Copy)]
-struct Rows<'a> {
-    individuals: &'a [u32],
-    count: usize,
-}
-
 /// What of a block is computed.
 #[derive(Clone, Copy)]
 enum What<'a> {
@@ -119,175 +105,6 @@ enum What<'a> {
     Again(&'a Again),
     /// What the way back needs of what is not known.
     RestAgain(&'a Rest, &'a Again),
-}
-
-/// A row whose number cannot be.
-struct OutOfRange {
-    row: usize,
-    value: f64,
-}
-
-impl Builder<'_> {
-    /// The closed form of a predicate, with its first numbers.
-    pub(super) fn closed(
-        &mut self,
-        predicate: PredicateId,
-        form: &Arc<ClosedForm>,
-    ) -> Result<usize, Diagnostics> {
-        let tape = self.knowledge.compile(predicate, form)?;
-        let name = &self.knowledge.theory()[predicate].name;
-        let mut learnt = Vec::new();
-        for (number, first) in form.learnt() {
-            learnt.push(self.model.learnable.len());
-            let values: Vec<f32> = first.iter().map(|&x| x as f32).collect();
-            let (name, shape) = (format!("{name}.{number}"), vec![values.len()]);
-            (self.model.learnable).push(Parameters::new(name, shape, values));
-        }
-        self.model.closed.push(Closed {
-            predicate,
-            form: Arc::clone(form),
-            tape,
-            learnt,
-            classes: self.classes(predicate),
-            feeds: Vec::new(),
-        });
-        Ok(self.model.closed.len() - 1)
-    }
-
-    fn classes(&self, predicate: PredicateId) -> Option<u32> {
-        let knowledge = self.knowledge;
-        let softmax = knowledge.outputs[predicate.index()].kind == OutputKind::Softmax;
-        match knowledge.theory()[predicate].arguments.last() {
-            Some(ArgumentSort::Sort(sort)) if softmax => Some(knowledge.data.size(*sort) as u32),
-            _ => None,
-        }
-    }
-
-    /// The feed of a closed form for a request, which does not name the class of a softmax.
-    pub(super) fn closed_feed_of(
-        &mut self,
-        closed: usize,
-        request: &Request,
-    ) -> Result<usize, Diagnostics> {
-        let mut shape = request.shape.clone();
-        if self.model.closed[closed].classes.is_some()
-            && let Some(ArgumentSort::Sort(sort)) =
-                (self.knowledge.theory()[request.predicate].arguments).last()
-        {
-            shape.push(ArgumentShape::Individual(*sort));
-        }
-        self.closed_feed(closed, &shape)
-    }
-
-    /// The feed of a closed form for arguments of some shape; made if it is new.
-    pub(super) fn closed_feed(
-        &mut self,
-        closed: usize,
-        shape: &[ArgumentShape],
-    ) -> Result<usize, Diagnostics> {
-        let known = self.model.closed[closed].feeds.iter();
-        if let Some(feed) = known.clone().position(|f| f.shape == shape) {
-            return Ok(feed);
-        }
-        let form = Arc::clone(&self.model.closed[closed].form);
-        let wanted: Vec<_> = self.model.closed[closed].tape.leaves().copied().collect();
-        let mut pieces = Vec::new();
-        for leaf in &wanted {
-            let piece = self.leaf_piece(leaf.argument, leaf.from, leaf.length, shape)?;
-            pieces.push(piece.ok_or_else(|| {
-                let name = &self.knowledge.theory()[self.model.closed[closed].predicate].name;
-                let what = format!(
-                    "an axiom applies `{name}` to something that lacks the numbers its closed form needs"
-                );
-                form.mark(Diagnostic::error(Code::WrongShape, what))
-            })?);
-        }
-        let mut targets: Vec<Target> = Vec::new();
-        let mut learns = Vec::new();
-        for piece in &pieces {
-            let found: Vec<Target> = match piece {
-                Piece::Vector { sort, .. } => {
-                    let vectors = &self.model.vectors[*sort];
-                    let tables = [vectors.embedding, vectors.constants];
-                    tables.into_iter().flatten().map(Target::Table).collect()
-                }
-                Piece::Unit { unit, .. } => vec![Target::Unit(*unit)],
-                Piece::Number { .. }
-                | Piece::Integer { .. }
-                | Piece::Given { .. }
-                | Piece::Containment { .. } => Vec::new(),
-            };
-            learns.push(!found.is_empty());
-            for target in found {
-                if !targets.contains(&target) {
-                    targets.push(target);
-                }
-            }
-        }
-        let tape = &self.model.closed[closed].tape;
-        let in_place = pieces.iter().enumerate().map(|(leaf, piece)| {
-            let Piece::Vector { sort, .. } = piece else {
-                return None;
-            };
-            let vectors = &self.model.vectors[*sort];
-            let table = vectors.embedding.filter(|_| vectors.constants.is_none())?;
-            let numbers = self.model.learnable[table].values.len();
-            let target = targets.iter().position(|t| *t == Target::Table(table))?;
-            (tape.may_stay(leaf) && u32::try_from(numbers).is_ok()).then_some((table, target))
-        });
-        let active = tape.active(&learns);
-        let arity = shape.iter().map(leaves).sum();
-        let feed = ClosedFeed {
-            shape: shape.to_vec(),
-            arity,
-            in_place: in_place.collect(),
-            again: tape.again(&active, &[]),
-            splits: splits(tape, &pieces, arity, &active),
-            grids: Grids::default(),
-            with_classes: Vec::new(),
-            pieces,
-            active,
-            targets,
-            room: Room {
-                lanes: Vec::new(),
-                kept: Some(Vec::new()),
-            },
-        };
-        let closed = &mut self.model.closed[closed];
-        closed.feeds.push(feed);
-        Ok(closed.feeds.len() - 1)
-    }
-
-    /// Some of the numbers of an argument; `None` if it has not this many.
-    fn leaf_piece(
-        &mut self,
-        argument: usize,
-        from: usize,
-        length: usize,
-        shape: &[ArgumentShape],
-    ) -> Result<Option<Piece>, Diagnostics> {
-        let place: usize = shape[..argument].iter().map(leaves).sum();
-        if let ArgumentShape::Individual(sort) = shape[argument]
-            && self.model.vectors[sort.index()].width() == 0
-            && let SortKind::Range(first, _) = self.knowledge.theory()[sort].kind
-        {
-            return Ok(Some(Piece::Integer { place, first }));
-        }
-        Ok(match self.argument_vector(argument, shape)? {
-            Some(Piece::Vector {
-                place, sort, width, ..
-            }) if from + length <= width => Some(Piece::Vector {
-                place,
-                sort,
-                from,
-                width: length,
-                stop: false,
-            }),
-            // Of a function's value there are no fields.
-            Some(whole) if from == 0 && whole.width() == length => Some(whole),
-            _ => None,
-        })
-    }
 }
 
 /// Rows without their last argument, each with all of this many classes.
@@ -308,10 +125,7 @@ impl Closed {
     fn rows<'a>(&self, request: &'a Request, with_classes: &'a [u32]) -> Rows<'a> {
         match self.classes {
             None => request.into(),
-            Some(classes) => Rows {
-                individuals: with_classes,
-                count: request.rows() * classes as usize,
-            },
+            Some(_) => Rows::new(with_classes, request.arity + 1, request.numbers()),
         }
     }
 
@@ -354,7 +168,7 @@ impl Closed {
         grids.multiply(&feed.splits, &feed.pieces, sources, feed.arity);
         let mut numbers = std::mem::take(&mut grids.numbers);
         numbers.resize(rows.count, 0.0);
-        let rows = rows.in_order_of(grids);
+        let rows = grids.in_order(rows);
         self.forward(feed, sources, rows, Some(grids), room, &mut numbers);
         grids.numbers = numbers;
         grids.hand_out(out);
@@ -387,7 +201,7 @@ impl Closed {
                     return;
                 }
                 let (first, count) = (part.start, part.len());
-                let some = rows.some(feed, first, count);
+                let some = rows.some(first, count);
                 let rest = split.map(|split| &feed.splits[split].rest);
                 lane.work.prepare(&self.tape);
                 for (which, &at) in rest.iter().flat_map(|rest| &rest.known).enumerate() {
@@ -440,15 +254,6 @@ impl Closed {
         })
     }
 
-    /// Whether all numbers can be what they are to be.
-    fn in_range<T: Real>(&self, sources: Sources<'_>, out: &mut [T]) -> Result<(), OutOfRange> {
-        match sources.are_stopped() {
-            // After a stop request these numbers are not used.
-            true => Ok(()),
-            false => in_range(self.form.output().kind, out),
-        }
-    }
-
     /// Computes one block; all of it, or some.
     fn block<T: Real>(
         &self,
@@ -496,7 +301,7 @@ impl Closed {
                 _ => {
                     let numbers = lane.work.leaf_mut(tape, leaf, rows.count);
                     for (row, out) in numbers.chunks_exact_mut(width).enumerate() {
-                        sources.put(rows.tuple(feed, row), first + row, piece, out);
+                        sources.put(rows.row(row), first + row, piece, out);
                     }
                 }
             }
@@ -531,7 +336,7 @@ impl Closed {
                 if by.iter().all(|by| *by == 0.0) {
                     continue;
                 }
-                let block = rows.some(feed, first, count);
+                let block = rows.some(first, count);
                 lane.work.prepare(&self.tape);
                 let kept = &kept[first * keeps..(first + count) * keeps];
                 lane.work.put_back(&self.tape, &feed.again, kept);
@@ -605,7 +410,7 @@ impl Closed {
                     if embedding.or(constants).is_none() {
                         continue;
                     }
-                    let individual = |row: usize| rows.tuple(feed, row)[*place];
+                    let individual = |row: usize| rows.row(row)[*place];
                     scatter(by, width, opposite, gradients, individual, |individual| {
                         let (table, learnt) = vectors.learnt(individual)?;
                         let own = match vectors.embedding == Some(table) {
@@ -654,28 +459,6 @@ impl ClosedFeed {
     }
 }
 
-impl<'a> Rows<'a> {
-    /// Some of them.
-    fn some(self, feed: &ClosedFeed, first: usize, count: usize) -> Rows<'a> {
-        Rows {
-            individuals: &self.individuals[first * feed.arity..(first + count) * feed.arity],
-            count,
-        }
-    }
-
-    /// The same in the order of grids.
-    fn in_order_of(self, grids: &Grids) -> Rows<'_> {
-        Rows {
-            individuals: grids.individuals(),
-            count: self.count,
-        }
-    }
-
-    fn tuple(self, feed: &ClosedFeed, row: usize) -> &'a [u32] {
-        &self.individuals[row * feed.arity..(row + 1) * feed.arity]
-    }
-}
-
 impl What<'_> {
     /// Whether it has nothing to do with a leaf.
     fn leaves_out(self, leaf: usize) -> bool {
@@ -686,145 +469,12 @@ impl What<'_> {
     }
 }
 
-impl<'a> From<&'a Request> for Rows<'a> {
-    fn from(request: &'a Request) -> Rows<'a> {
-        Rows {
-            individuals: request.individuals(),
-            count: request.rows(),
-        }
-    }
-}
-
-/// Reads a vector for each row. (A closure would be compiled apart, for any processor.)
-struct Gather<'a, T> {
-    out: &'a mut [T],
-    width: usize,
-    rows: Rows<'a>,
-    arity: usize,
-    place: usize,
-    from: usize,
-    vectors: &'a SortVectors,
-    learnable: &'a [Parameters],
-}
-
-impl<T: Real> Task for Gather<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        let tuples = self.rows.individuals.chunks_exact(self.arity);
-        for (tuple, out) in tuples.zip(self.out.chunks_exact_mut(self.width)) {
-            let individual = tuple[self.place];
-            (self.vectors).read(individual, self.from, out, self.learnable);
-        }
-    }
-}
-
-/// Adds the vectors of a block to those of what each row names, at the table and place that `to` says; or subtracts them.
-fn scatter(
-    by: &[f32],
-    width: usize,
-    opposite: bool,
-    tables: &mut [Floats],
-    name: impl Fn(usize) -> u32,
-    to: impl Fn(u32) -> Option<(usize, usize)>,
-) {
-    run_task(Scatter {
-        by,
-        width,
-        sign: if opposite { -1.0 } else { 1.0 },
-        tables,
-        name,
-        to,
-    });
-}
-
-struct Scatter<'a, N, F> {
-    by: &'a [f32],
-    width: usize,
-    sign: f32,
-    tables: &'a mut [Floats],
-    name: N,
-    to: F,
-}
-
-impl<N: Fn(usize) -> u32, F: Fn(u32) -> Option<(usize, usize)>> Task for Scatter<'_, N, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        let rows = self.by.len() / self.width;
-        let mut first = 0;
-        while first < rows {
-            // Rows that follow each other often name the same, such as a relation: then one sum waits for the next, and
-            // should not go through memory.
-            let name = (self.name)(first);
-            let mut end = first + 1;
-            while end < rows && (self.name)(end) == name {
-                end += 1;
-            }
-            let by = &self.by[first * self.width..end * self.width];
-            first = end;
-            let Some((table, start)) = (self.to)(name) else {
-                continue;
-            };
-            let sums = &mut self.tables[table][start..start + self.width];
-            let (pieces, rest) = sums.as_chunks_mut::<PIECE>();
-            let done = pieces.len() * PIECE;
-            for (at, piece) in pieces.iter_mut().enumerate() {
-                let mut sum = *piece;
-                for by in by.chunks_exact(self.width) {
-                    let by = &by[at * PIECE..][..PIECE];
-                    for k in 0..PIECE {
-                        sum[k] += self.sign * by[k];
-                    }
-                }
-                *piece = sum;
-            }
-            if !rest.is_empty() {
-                for by in by.chunks_exact(self.width) {
-                    let pairs = rest.iter_mut().zip(&by[done..]);
-                    pairs.for_each(|(sum, by)| *sum += self.sign * by);
-                }
-            }
-        }
-    }
-}
-
-/// Adds the numbers, and sets them to 0 for the next time.
-fn add(to: &mut [f32], x: &mut [f32]) {
-    to.iter_mut()
-        .zip(x)
-        .for_each(|(to, x)| *to += std::mem::take(x));
-}
-
-/// Whether all numbers can be what they are to be; what is off by roundings is set right.
-fn in_range<T: Real>(kind: OutputKind, numbers: &mut [T]) -> Result<(), OutOfRange> {
-    let slack = T::from_f64(ROUNDINGS * T::EPSILON.to_f64());
-    let (least, most) = match kind {
-        OutputKind::Truth => (T::ZERO, T::ONE),
-        OutputKind::LogTruth => (T::MIN_VALUE, T::ZERO),
-        OutputKind::Sigmoid | OutputKind::Softmax => (T::MIN_VALUE, T::MAX_VALUE),
-    };
-    for (row, x) in numbers.iter_mut().enumerate() {
-        if *x >= least && *x <= most {
-            continue;
-        }
-        if !(*x >= least - slack && *x <= most + slack) {
-            let value = x.to_f64();
-            return Err(OutOfRange { row, value });
-        }
-        *x = if *x < least { least } else { most };
-    }
-    Ok(())
-}
-
 impl Model {
     /// Which rows of networks closed forms need.
     pub(super) fn ask_for_closed(&mut self, requests: &[Request]) {
         let mut tuple = Vec::new();
-        for (request, closed) in requests.iter().zip(&self.closed_feeds) {
-            let Some((closed, feed)) = *closed else {
+        for (request, answer) in requests.iter().zip(&self.answers) {
+            let Answer::Closed { closed, feed } = *answer else {
                 continue;
             };
             let classes = self.closed[closed].classes;
@@ -866,8 +516,8 @@ impl Model {
         engine: &mut Engine<f32>,
         rows_are_new: bool,
     ) -> Result<(), Diagnostics> {
-        for index in 0..self.closed_feeds.len() {
-            let Some((closed, feed)) = self.closed_feeds[index] else {
+        for index in 0..self.answers.len() {
+            let Answer::Closed { closed, feed } = self.answers[index] else {
                 continue;
             };
             let own = &mut self.closed[closed].feeds[feed];
@@ -892,12 +542,12 @@ impl Model {
         &mut self,
         engine: &mut Engine<T>,
     ) -> Result<(), Diagnostics> {
-        for index in 0..self.closed_feeds.len() {
-            if let Some(closed) = self.closed_feeds[index] {
+        for index in 0..self.answers.len() {
+            if let Answer::Closed { closed, feed } = self.answers[index] {
                 let (request, numbers) = engine.request_and_numbers(index);
-                let own = &self.closed[closed.0];
-                let rows = own.rows(request, &own.feeds[closed.1].with_classes);
-                self.closed_form(closed, rows, &mut Room::default(), numbers)?;
+                let own = &self.closed[closed];
+                let rows = own.rows(request, &own.feeds[feed].with_classes);
+                self.closed_form((closed, feed), rows, &mut Room::default(), numbers)?;
             }
         }
         Ok(())
@@ -916,26 +566,12 @@ impl Model {
         done.map_err(|wrong| self.refuse((closed, feed), rows, wrong))
     }
 
-    fn refuse(
-        &self,
-        (closed, feed): (usize, usize),
-        rows: Rows<'_>,
-        wrong: OutOfRange,
-    ) -> Diagnostics {
-        let closed = &self.closed[closed];
-        let feed = &closed.feeds[feed];
-        let tuple = rows.tuple(feed, wrong.row);
-        self.out_of_range(closed, feed, wrong.row, tuple, wrong.value)
-            .into()
-    }
-
-    /// The values of a closed form for rows of individuals and numbers, in double precision; each number by its place
-    /// among `numbers`. Rows of a softmax are without the class, and it says a number for each.
-    pub(crate) fn of_closed_form(
+    /// The values of a closed form for rows of individuals and numbers, in double precision. Rows of a softmax are without the
+    /// class, and it says a number for each.
+    pub(super) fn of_closed_form(
         &mut self,
         predicate: PredicateId,
-        tuples: &[u32],
-        numbers: &[f64],
+        rows: Rows<'_>,
     ) -> Result<Vec<f64>, Diagnostics> {
         let shape = rows_shape(&self.theory[predicate].arguments)?;
         let found = self.closed.iter().position(|c| c.predicate == predicate);
@@ -945,24 +581,13 @@ impl Model {
             let what = "there is no closed form to evaluate";
             return Err(Diagnostic::error(Code::CannotPredict, what).into());
         };
-        self.set_numbers(numbers);
-        let (arity, classes) = (
-            self.closed[closed].feeds[feed].arity,
-            self.closed[closed].classes,
-        );
+        self.set_numbers(rows.numbers);
         let mut named = Vec::new();
-        let rows = match classes {
-            None => Rows {
-                individuals: tuples,
-                count: tuples.len().checked_div(arity).unwrap_or(1),
-            },
+        let rows = match self.closed[closed].classes {
+            None => rows,
             Some(classes) => {
-                let count = tuples.len().checked_div(arity - 1).unwrap_or(1);
-                with_classes(tuples, count, classes, &mut named);
-                Rows {
-                    individuals: &named,
-                    count: count * classes as usize,
-                }
+                with_classes(rows.individuals, rows.count, classes, &mut named);
+                Rows::new(&named, rows.arity + 1, rows.numbers)
             }
         };
         let mut numbers = vec![0.0; rows.count];
@@ -976,13 +601,13 @@ impl Model {
     ///
     /// # Errors
     /// With the first number of each that cannot be.
-    pub fn check_closed_forms<T: Precision>(
+    pub(crate) fn check_closed_forms<T: Precision>(
         &mut self,
         engine: &mut Engine<T>,
     ) -> Result<(), Diagnostics> {
         let mut wrong = Diagnostics::new();
-        for index in 0..self.closed_feeds.len() {
-            let Some((closed, feed)) = self.closed_feeds[index] else {
+        for index in 0..self.answers.len() {
+            let Answer::Closed { closed, feed } = self.answers[index] else {
                 continue;
             };
             if !self.closed[closed].feeds[feed].targets.is_empty() {
@@ -1005,8 +630,8 @@ impl Model {
 
     /// Takes the gradients of the requests of closed forms.
     pub(super) fn backward_closed(&mut self, engine: &Engine<f32>) {
-        for index in 0..self.closed_feeds.len() {
-            let Some((closed, feed)) = self.closed_feeds[index] else {
+        for index in 0..self.answers.len() {
+            let Answer::Closed { closed, feed } = self.answers[index] else {
                 continue;
             };
             self.backward_closed_form(
@@ -1072,7 +697,7 @@ impl Model {
             false => {
                 grids.take_in(by);
                 let mut by_sums = std::mem::take(&mut grids.by_sums);
-                let (rows, by) = (rows.in_order_of(&grids), &grids.numbers);
+                let (rows, by) = (grids.in_order(rows), &grids.numbers);
                 let work = (&mut lanes[..count], &mut by_sums[..]);
                 own.backward(its, sources, rows, Some(&grids), work, (kept, by));
                 grids.by_sums = by_sums;
@@ -1122,99 +747,6 @@ impl Model {
         match target {
             Target::Table(table) => &mut self.learnable[table].gradients,
             Target::Unit(unit) => &mut self.units[unit].by_outputs,
-        }
-    }
-
-    /// What to say of a number that cannot be: of which individuals it is, and what it was made of.
-    fn out_of_range(
-        &self,
-        closed: &Closed,
-        feed: &ClosedFeed,
-        row: usize,
-        tuple: &[u32],
-        value: f64,
-    ) -> Diagnostic {
-        let name = &self.theory[closed.predicate].name;
-        let mut leaves = tuple.iter().copied();
-        let arguments: Vec<String> = (feed.shape.iter())
-            .map(|shape| self.shown(shape, &mut leaves))
-            .collect();
-        let atom = format!("{name}({})", arguments.join(", "));
-        let kind = closed.form.output().kind;
-        let (what, must) = match kind {
-            OutputKind::Truth => ("truth", "a truth lies between 0 and 1"),
-            OutputKind::LogTruth => ("log truth", "the log of a truth is at most 0"),
-            OutputKind::Sigmoid | OutputKind::Softmax => ("logit", ""),
-        };
-        let (message, help) = match value.is_finite() {
-            true => (
-                format!("`{atom}` has the {what} {value}, but {must}"),
-                match (kind, closed.form.learnt().first()) {
-                    (OutputKind::Truth, _) => {
-                        "`sigmoid(…)`, and `exp(-…)` of something positive, lie between 0 and 1".to_string()
-                    }
-                    (_, Some((learnt, _))) => format!(
-                        "if `{learnt}` must stay positive, write `softplus({learnt})`, or keep it where it is with \
-                         `freeze = [\"{name}\"]` under `[train]`"
-                    ),
-                    _ => "a log truth is minus something positive, such as `-dist(u, v)`".to_string(),
-                },
-            ),
-            false => (
-                format!("`{atom}` has the {what} {value}"),
-                "look for a division by 0, the `log` of 0 or the `sqrt` of something negative, or a number that has \
-                 become too large"
-                    .to_string(),
-            ),
-        };
-        let mut made_of = Vec::new();
-        let names = closed.form.argument_names(feed.shape.len());
-        for (leaf, piece) in closed.tape.leaves().zip(&feed.pieces) {
-            if leaf.length == 1 {
-                let mut number = [0.0_f64];
-                self.sources().put(tuple, row, piece, &mut number);
-                let argument = names.get(leaf.argument).map_or("", String::as_str);
-                made_of.push(format!("`{argument}` is {}", number[0]));
-            }
-        }
-        for ((learnt, _), table) in closed.form.learnt().iter().zip(&closed.learnt) {
-            if let [number] = self.learnable[*table].values[..] {
-                made_of.push(format!("`{learnt}` is {number}"));
-            }
-        }
-        let error = Diagnostic::error(Code::ClosedFormOutOfRange, message);
-        let error = match made_of.is_empty() {
-            true => error,
-            false => error.note(format!("here {}", made_of.join(", "))),
-        };
-        closed.form.mark(error).help(help)
-    }
-
-    /// An argument as users write it.
-    fn shown(&self, shape: &ArgumentShape, leaves: &mut impl Iterator<Item = u32>) -> String {
-        match shape {
-            ArgumentShape::Individual(sort) => {
-                let individual = leaves.next().unwrap_or(0);
-                let constant = self.vectors[sort.index()].constant(individual);
-                match constant {
-                    Some(name) => name.to_string(),
-                    None => self.theory[*sort].individual_name(individual as usize),
-                }
-            }
-            ArgumentShape::Number => {
-                let number = leaves.next().and_then(|n| self.numbers.get(n as usize));
-                number.map_or(String::new(), f64::to_string)
-            }
-            ArgumentShape::Row(function) => {
-                let row = leaves.next().unwrap_or(0);
-                format!("row {row} of {}", self.theory[*function].name)
-            }
-            ArgumentShape::Apply(function, arguments) => {
-                let name = &self.theory[*function].name;
-                let arguments: Vec<String> =
-                    arguments.iter().map(|a| self.shown(a, leaves)).collect();
-                format!("{name}({})", arguments.join(", "))
-            }
         }
     }
 }

@@ -11,6 +11,7 @@ use logltn_nn::{Floats, dots, weighted_sums};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use super::Rows;
 use super::inputs::Sources;
 use super::unit::Piece;
 use crate::closed_form::{Rest, Tape};
@@ -304,8 +305,11 @@ impl Grids {
     }
 
     /// The rows of the request in the order of the grids.
-    pub fn individuals(&self) -> &[u32] {
-        &self.individuals
+    pub fn in_order<'a>(&'a self, rows: Rows<'a>) -> Rows<'a> {
+        Rows {
+            individuals: &self.individuals,
+            ..rows
+        }
     }
 
     /// How many rows are in grids: the first ones.

@@ -4,6 +4,7 @@
 //! needs of another, runs every network once on all its distinct rows, and hands gradients back the same
 //! way.
 
+mod asked;
 mod build;
 mod closed;
 mod grid;
@@ -12,7 +13,9 @@ mod inputs;
 mod network_cost;
 mod parameters;
 mod read_rows;
+mod rows;
 mod stored;
+mod table;
 mod unit;
 mod vectors;
 mod written_inputs;
@@ -20,30 +23,29 @@ mod written_inputs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use logltn::theory::{ArgumentSort, FunctionId, PredicateId};
+use logltn::theory::{ArgumentSort, PredicateId};
 use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Precision, Request, Theory};
-use logltn_nn::Tensor;
 
 use crate::given_numbers::Numbers;
 use crate::knowledge::{Ground, KnowledgeBase};
 use crate::random::Random;
-use crate::slow_work::{Foretold, thousands};
 use build::{Builder, Symbol};
 use closed::Closed;
 pub use grounding::Grounding;
 use inputs::Sources;
 pub use parameters::Parameters;
+pub(crate) use rows::Rows;
 use unit::{Piece, Unit, containment_gradient};
 use vectors::SortVectors;
 
 /// The grounding of a predicate.
-enum Behind {
+enum Grounded {
     /// Numbers, which do not learn.
     Numbers(Arc<Numbers>),
     /// Numbers of its own, which do, in the model's list of learnable tables.
     Learnable(usize),
-    /// A network, and its feed for arguments that are individuals.
-    Unit { unit: usize, feed: usize },
+    /// A network.
+    Network,
     /// Arithmetic, in the model's list of closed forms.
     Closed(usize),
     /// The program that uses this crate; not yet given.
@@ -52,18 +54,27 @@ enum Behind {
     Grounding(Box<dyn Grounding>),
 }
 
+/// What answers a request.
+#[derive(Clone, Copy)]
+enum Answer {
+    /// A network, for arguments of the request's shape.
+    Unit { unit: usize, feed: usize },
+    /// Likewise a closed form.
+    Closed { closed: usize, feed: usize },
+    /// Whatever is behind the predicate.
+    Own,
+}
+
 /// The networks and learnable vectors behind a theory.
 pub struct Model {
     pub(crate) units: Vec<Unit>,
     vectors: Vec<SortVectors>,
     learnable: Vec<Parameters>,
     closed: Vec<Closed>,
-    behind: Vec<Behind>,
+    behind: Vec<Grounded>,
     theory: Arc<Theory>,
-    /// For each request of the current engine: unit and feed.
-    pub(crate) feeds: Vec<Option<(usize, usize)>>,
-    /// Likewise: closed form and feed.
-    closed_feeds: Vec<Option<(usize, usize)>>,
+    /// For each request of the current engine.
+    answers: Vec<Answer>,
     /// Units so that each comes after those it reads.
     order: Vec<usize>,
     /// The units of symbols, and the shared hidden layers by name.
@@ -73,8 +84,8 @@ pub struct Model {
     numbers: Vec<f64>,
     /// What functions that are given by data say, where networks read it.
     given: Vec<Arc<[f32]>>,
-    /// What a host answers, on its way to the engine.
-    answers: Vec<f32>,
+    /// What a host says, on its way to the engine.
+    said: Vec<f32>,
     /// The rows, and the inputs that are data, are those of the last step.
     unchanged: bool,
     /// Where the initial weights of units come from.
@@ -130,14 +141,13 @@ impl Model {
             closed: Vec::new(),
             behind: Vec::new(),
             theory: knowledge.data.shared_theory(),
-            feeds: Vec::new(),
-            closed_feeds: Vec::new(),
+            answers: Vec::new(),
             order: Vec::new(),
             symbols: Vec::new(),
             trunks: Vec::new(),
             numbers: Vec::new(),
             given: vec![Arc::default(); knowledge.theory().functions.len()],
-            answers: Vec::new(),
+            said: Vec::new(),
             unchanged: false,
             seed: random.bits(),
             stop: Arc::default(),
@@ -149,22 +159,22 @@ impl Model {
         &mut self,
         knowledge: &KnowledgeBase,
         predicate: PredicateId,
-    ) -> Result<Behind, Diagnostics> {
+    ) -> Result<Grounded, Diagnostics> {
         // A predicate whose arguments are functions' values is built when a request shows its shape.
         let arguments = &knowledge.theory()[predicate].arguments;
-        let is_closed = matches!(
-            knowledge.predicates[predicate.index()],
-            Ground::ClosedForm(_)
-        );
-        match arguments.iter().any(is_vector) && !is_closed {
-            true => Ok(Behind::Host),
-            false => Builder::new(knowledge, self).behind(predicate),
+        let ground = &knowledge.predicates[predicate.index()];
+        match (arguments.iter().any(is_vector), ground) {
+            (true, Ground::Network(_)) => Ok(Grounded::Network),
+            (false, _) | (true, Ground::ClosedForm(_)) => {
+                Builder::new(knowledge, self).behind(predicate)
+            }
+            (true, _) => Ok(Grounded::Host),
         }
     }
 
     /// Puts a network of the caller's own behind a predicate.
-    pub fn ground(&mut self, predicate: PredicateId, grounding: Box<dyn Grounding>) {
-        self.behind[predicate.index()] = Behind::Grounding(grounding);
+    pub(crate) fn ground(&mut self, predicate: PredicateId, grounding: Box<dyn Grounding>) {
+        self.behind[predicate.index()] = Grounded::Grounding(grounding);
     }
 
     /// Networks and closed forms stop soon after this flag is set, with whatever they have.
@@ -195,14 +205,10 @@ impl Model {
         knowledge: &KnowledgeBase,
         engine: &Engine<T>,
     ) -> Result<(), Diagnostics> {
-        let (mut feeds, mut closed) = (Vec::new(), Vec::new());
-        for request in engine.requests() {
-            let mut builder = Builder::new(knowledge, self);
-            feeds.push(builder.attach(request)?);
-            closed.push(builder.attach_closed(request)?);
-        }
-        self.feeds = feeds;
-        self.closed_feeds = closed;
+        let mut builder = Builder::new(knowledge, self);
+        let requests = engine.requests().iter();
+        let answers = requests.map(|request| builder.attach(request));
+        self.answers = answers.collect::<Result<_, _>>()?;
         self.sort_units();
         self.unchanged = false;
         Ok(())
@@ -265,63 +271,48 @@ impl Model {
     /// Copies the networks' results to where the engine wants them.
     fn hand_out<T: Precision>(&mut self, engine: &mut Engine<T>) -> Result<(), Diagnostics> {
         for index in 0..engine.requests().len() {
-            if let Some((unit, feed)) = self.feeds[index] {
-                let unit = &self.units[unit];
-                let numbers = engine.numbers_mut(index);
-                let from = unit.feeds[feed].start * unit.output_width;
-                let outputs = &unit.outputs[from..from + numbers.len()];
-                for (number, &output) in numbers.iter_mut().zip(outputs) {
-                    *number = T::from_f64(f64::from(output));
+            match self.answers[index] {
+                Answer::Unit { unit, feed } => {
+                    let unit = &self.units[unit];
+                    let numbers = engine.numbers_mut(index);
+                    let from = unit.feeds[feed].start * unit.output_width;
+                    let outputs = &unit.outputs[from..from + numbers.len()];
+                    for (number, &output) in numbers.iter_mut().zip(outputs) {
+                        *number = T::from_f64(f64::from(output));
+                    }
                 }
-                continue;
+                Answer::Closed { .. } => {}
+                Answer::Own => self.hand_out_own(engine, index)?,
             }
-            if self.closed_feeds[index].is_some() {
-                continue;
-            }
-            self.hand_out_without_unit(engine, index)?;
         }
         Ok(())
     }
 
-    fn hand_out_without_unit<T: Precision>(
+    fn hand_out_own<T: Precision>(
         &mut self,
         engine: &mut Engine<T>,
         index: usize,
     ) -> Result<(), Diagnostics> {
-        let request = &engine.requests()[index];
+        let (request, numbers) = engine.request_and_numbers(index);
+        if let Some(table) = self.table(&self.behind[request.predicate.index()]) {
+            let rows = Rows::from(request).iter();
+            for (row, numbers) in rows.zip(numbers.chunks_exact_mut(request.width.max(1))) {
+                let known = table.read(row).zip(numbers);
+                known.for_each(|(x, number)| *number = x);
+            }
+            return Ok(());
+        }
         match &mut self.behind[request.predicate.index()] {
-            Behind::Numbers(table) => {
-                let (rows, width) = (request.rows(), request.width);
-                for row in 0..rows {
-                    if let Some(range) = table.row(engine.requests()[index].row(row)) {
-                        let out = &mut engine.numbers_mut(index)[row * width..(row + 1) * width];
-                        let numbers = out.iter_mut().zip(&table.values[range]);
-                        numbers.for_each(|(out, &x)| *out = T::from_f64(x));
-                    }
-                }
-                Ok(())
-            }
-            Behind::Learnable(table) => {
-                let table = &self.learnable[*table];
-                let width = request.width;
-                for row in 0..request.rows() {
-                    let start = table.place(engine.requests()[index].row(row)) * width;
-                    let out = &mut engine.numbers_mut(index)[row * width..(row + 1) * width];
-                    let numbers = out.iter_mut().zip(&table.values[start..start + width]);
-                    numbers.for_each(|(out, &x)| *out = T::from_f64(f64::from(x)));
-                }
-                Ok(())
-            }
-            Behind::Grounding(grounding) => {
-                self.answers.clear();
-                self.answers.resize(request.rows() * request.width, 0.0);
-                grounding.forward(request, &mut self.answers)?;
-                let numbers = engine.numbers_mut(index).iter_mut().zip(&self.answers);
+            Grounded::Grounding(grounding) => {
+                self.said.clear();
+                self.said.resize(request.rows() * request.width, 0.0);
+                grounding.forward(request, &mut self.said)?;
+                let numbers = numbers.iter_mut().zip(&self.said);
                 numbers.for_each(|(number, &x)| *number = T::from_f64(f64::from(x)));
                 Ok(())
             }
-            Behind::Unit { .. } | Behind::Closed(_) | Behind::Host => {
-                let name = &engine.plan().data().theory()[request.predicate].name;
+            _ => {
+                let name = &self.theory[request.predicate].name;
                 Err(Diagnostic::error(
                     Code::NotGrounded,
                     format!("nothing grounds predicate `{name}`"),
@@ -357,21 +348,21 @@ impl Model {
         self.zero_tables();
         self.list_read_rows(engine);
         for behind in &mut self.behind {
-            if let Behind::Grounding(grounding) = behind {
+            if let Grounded::Grounding(grounding) = behind {
                 grounding.visit_parameters(&mut |_, _, gradients| gradients.fill(0.0));
             }
         }
         for (index, request) in engine.requests().iter().enumerate() {
             let gradient = engine.gradient(index);
-            if let Some((unit, feed)) = self.feeds[index] {
+            if let Answer::Unit { unit, feed } = self.answers[index] {
                 let unit = &mut self.units[unit];
                 let from = unit.feeds[feed].start * unit.output_width;
                 unit.by_outputs[from..from + gradient.len()].copy_from_slice(gradient);
                 continue;
             }
             match &mut self.behind[request.predicate.index()] {
-                Behind::Grounding(grounding) => grounding.backward(request, gradient),
-                Behind::Learnable(table) => {
+                Grounded::Grounding(grounding) => grounding.backward(request, gradient),
+                Grounded::Learnable(table) => {
                     let table = &mut self.learnable[*table];
                     for (row, by) in gradient.chunks_exact(request.width.max(1)).enumerate() {
                         let start = table.place(request.row(row)) * by.len();
@@ -379,7 +370,8 @@ impl Model {
                         gradients.iter_mut().zip(by).for_each(|(g, by)| *g += by);
                     }
                 }
-                Behind::Numbers(_) | Behind::Unit { .. } | Behind::Closed(_) | Behind::Host => {}
+                Grounded::Numbers(_) | Grounded::Network | Grounded::Closed(_) | Grounded::Host => {
+                }
             }
         }
         self.backward_closed(engine);
@@ -391,183 +383,6 @@ impl Model {
     /// Whether other units use the parameters of this one.
     fn has_twins(&self, unit: usize) -> bool {
         self.units.iter().any(|u| u.twin_of == Some(unit))
-    }
-
-    /// The numbers of a predicate on rows of individuals, without training anything.
-    pub fn predict(
-        &mut self,
-        predicate: PredicateId,
-        tuples: &[u32],
-        arity: usize,
-    ) -> Result<Vec<f32>, Diagnostics> {
-        let (unit, feed) = match &self.behind[predicate.index()] {
-            Behind::Unit { unit, feed } if self.units[*unit].feeds[*feed].is_plain(arity) => {
-                (*unit, *feed)
-            }
-            Behind::Closed(_) if !self.theory[predicate].arguments.iter().any(is_vector) => {
-                let numbers = self.of_closed_form(predicate, tuples, &[])?;
-                return Ok(numbers.into_iter().map(|x| x as f32).collect());
-            }
-            Behind::Numbers(table) => {
-                // Without arguments there is one row.
-                let rows = 0..tuples.len().checked_div(arity).unwrap_or(1);
-                let ranges = rows.filter_map(|row| table.row(&tuples[row * arity..][..arity]));
-                let numbers = ranges.flat_map(|r| &table.values[r]);
-                return Ok(numbers.map(|&x| x as f32).collect());
-            }
-            Behind::Learnable(table) => {
-                let table = &self.learnable[*table];
-                let width: usize = table.shape.iter().skip(arity).product();
-                let rows = match arity {
-                    0 => vec![0],
-                    _ => (tuples.chunks_exact(arity))
-                        .map(|tuple| table.place(tuple))
-                        .collect(),
-                };
-                let numbers = (rows.into_iter())
-                    .flat_map(|row| &table.values[row * width..(row + 1) * width]);
-                return Ok(numbers.copied().collect());
-            }
-            _ => {
-                return Err(Diagnostic::error(
-                    Code::CannotPredict,
-                    "only predicates of individuals, with a network or numbers, can be evaluated on other rows",
-                )
-                .into());
-            }
-        };
-        self.ask_about(unit, feed, tuples, arity)
-    }
-
-    /// The values of a unit for rows of individuals.
-    fn ask_about(
-        &mut self,
-        unit: usize,
-        feed: usize,
-        tuples: &[u32],
-        arity: usize,
-    ) -> Result<Vec<f32>, Diagnostics> {
-        self.unchanged = false;
-        let mut out = Vec::new();
-        let (foretold, all) = (Foretold::default(), tuples.len() as u64);
-        // In pieces, for the sake of memory.
-        for (at, tuples) in tuples.chunks(arity.max(1) * 2048).enumerate() {
-            self.unless_stopped()?;
-            let rows = all / arity.max(1) as u64;
-            foretold.done(2048 * at as u64, rows, || {
-                format!("a network is asked about {} rows", thousands(rows.into()))
-            });
-            self.units
-                .iter_mut()
-                .flat_map(|u| &mut u.feeds)
-                .for_each(|f| f.clear());
-            // As they come: nobody else asks for rows of this feed, and to look for equal ones takes longer than a
-            // small network does.
-            let asked = &mut self.units[unit].feeds[feed];
-            asked.tuples.extend_from_slice(tuples);
-            asked.rows = tuples.len() / arity.max(1);
-            self.ask_among_units();
-            self.run(Purpose::Looking);
-            let unit = &self.units[unit];
-            let feed = &unit.feeds[feed];
-            let from = feed.start * unit.output_width;
-            out.extend_from_slice(&unit.outputs[from..][..feed.rows * unit.output_width]);
-        }
-        self.unless_stopped()?;
-        Ok(out)
-    }
-
-    /// Makes sure that a function can be queried at individuals, and returns where.
-    pub(crate) fn prepare_function(
-        &mut self,
-        knowledge: &KnowledgeBase,
-        function: FunctionId,
-    ) -> Result<(usize, usize), Diagnostics> {
-        let arguments = &knowledge.theory()[function].arguments;
-        let shape = rows_shape(arguments)?;
-        let found = Builder::new(knowledge, self).feed(Symbol::Function(function), shape)?;
-        self.sort_units();
-        Ok(found)
-    }
-
-    /// The values of a function on rows of individuals, without training anything.
-    ///
-    /// # Errors
-    /// If it has arguments that are vectors, or no network.
-    pub fn values(
-        &mut self,
-        knowledge: &KnowledgeBase,
-        function: FunctionId,
-        tuples: &[u32],
-        arity: usize,
-    ) -> Result<Vec<f32>, Diagnostics> {
-        if knowledge.theory()[function].arguments.iter().any(is_vector) {
-            let what = "a function of numbers cannot be asked about individuals alone";
-            return Err(Diagnostic::error(Code::VectorArgument, what).into());
-        }
-        self.values_of(knowledge, function, tuples, arity, &[])
-    }
-
-    /// The same with arguments that are numbers, each by its place among `numbers`.
-    pub(crate) fn values_of(
-        &mut self,
-        knowledge: &KnowledgeBase,
-        function: FunctionId,
-        tuples: &[u32],
-        arity: usize,
-        numbers: &[f64],
-    ) -> Result<Vec<f32>, Diagnostics> {
-        let (unit, feed) = self.prepare_function(knowledge, function)?;
-        self.set_numbers(numbers);
-        self.ask_about(unit, feed, tuples, arity)
-    }
-
-    /// Makes sure that a predicate with numeric arguments can be queried at rows.
-    pub(crate) fn prepare_predicate(
-        &mut self,
-        knowledge: &KnowledgeBase,
-        predicate: PredicateId,
-    ) -> Result<(), Diagnostics> {
-        let arguments = &knowledge.theory()[predicate].arguments;
-        let network = matches!(knowledge.predicates[predicate.index()], Ground::Network(_));
-        if network && arguments.iter().any(is_vector) {
-            self.feed_for_rows(knowledge, predicate)?;
-        }
-        Ok(())
-    }
-
-    fn feed_for_rows(
-        &mut self,
-        knowledge: &KnowledgeBase,
-        predicate: PredicateId,
-    ) -> Result<(usize, usize), Diagnostics> {
-        let arguments = &knowledge.theory()[predicate].arguments;
-        let rows = arguments.len() - usize::from(knowledge.outputs[predicate.index()].per_class);
-        let shape = rows_shape(&arguments[..rows])?;
-        let found = Builder::new(knowledge, self).feed(Symbol::Predicate(predicate), shape)?;
-        self.sort_units();
-        Ok(found)
-    }
-
-    /// [`Model::predict`] with arguments that are numbers, each by its place among `numbers`.
-    pub(crate) fn predict_rows(
-        &mut self,
-        knowledge: &KnowledgeBase,
-        predicate: PredicateId,
-        tuples: &[u32],
-        arity: usize,
-        numbers: &[f64],
-    ) -> Result<Vec<f32>, Diagnostics> {
-        if !knowledge.theory()[predicate]
-            .arguments
-            .iter()
-            .any(is_vector)
-        {
-            return self.predict(predicate, tuples, arity);
-        }
-        let (unit, feed) = self.feed_for_rows(knowledge, predicate)?;
-        self.set_numbers(numbers);
-        self.ask_about(unit, feed, tuples, arity)
     }
 
     /// The numbers that are arguments.
@@ -587,7 +402,7 @@ impl Model {
         let numbers = requests.first().map_or(&[][..], Request::numbers);
         self.set_numbers(numbers);
         for (index, request) in requests.iter().enumerate() {
-            let Some((unit, feed)) = self.feeds[index] else {
+            let Answer::Unit { unit, feed } = self.answers[index] else {
                 continue;
             };
             let feed = &mut self.units[unit].feeds[feed];
@@ -806,86 +621,6 @@ impl Model {
             | Piece::Containment { .. } => {}
         }
     }
-
-    /// Shows every block of parameters with its name and gradients, always in the same order.
-    #[allow(clippy::type_complexity)] // a name would hide what the closure takes
-    pub fn visit_parameters(&mut self, visit: &mut dyn FnMut(&str, &mut [f32], &[f32])) {
-        self.visit_rows(&mut |name, values, gradients, _| visit(name, values, gradients));
-    }
-
-    /// The same, with the rows that may have a gradient, where others have none.
-    #[allow(clippy::type_complexity)] // as above
-    pub(crate) fn visit_rows(
-        &mut self,
-        visit: &mut dyn FnMut(&str, &mut [f32], &[f32], Option<&[u32]>),
-    ) {
-        for unit in self.units.iter_mut().filter(|u| u.twin_of.is_none()) {
-            let (values, gradients) = unit.network.parameters_and_gradients();
-            visit(&unit.name, values, gradients, None);
-        }
-        for table in &mut self.learnable {
-            let rows = table.read.listed();
-            visit(&table.name, &mut table.values, &table.gradients, rows);
-        }
-        for (predicate, behind) in self.theory.predicates.iter().zip(&mut self.behind) {
-            let predicate = &predicate.name;
-            if let Behind::Grounding(grounding) = behind {
-                grounding.visit_parameters(&mut |name, values, gradients| {
-                    visit(&format!("host.{predicate}.{name}"), values, gradients, None);
-                });
-            }
-        }
-    }
-
-    /// Shows the gradients that may be other than 0, a block or a row at a time: to be measured or clipped.
-    pub(crate) fn visit_pieces(&mut self, visit: &mut dyn FnMut(&mut [f32])) {
-        if self
-            .learnable
-            .iter()
-            .all(|table| table.read.listed().is_none())
-        {
-            return self.visit_gradients(visit);
-        }
-        let mut tables = std::mem::take(&mut self.learnable);
-        self.visit_gradients(visit);
-        for table in &mut tables {
-            let width = table.row_width().unwrap_or(0);
-            match table.read.listed() {
-                None => visit(&mut table.gradients),
-                Some(rows) => rows.iter().for_each(|&row| {
-                    visit(&mut table.gradients[row as usize * width..][..width]);
-                }),
-            }
-        }
-        self.learnable = tables;
-    }
-
-    /// Shows the gradients of every block, in the same order as their parameters.
-    pub fn visit_gradients(&mut self, visit: &mut dyn FnMut(&mut [f32])) {
-        for unit in self.units.iter_mut().filter(|u| u.twin_of.is_none()) {
-            visit(unit.network.gradients_mut());
-        }
-        for table in &mut self.learnable {
-            visit(&mut table.gradients);
-        }
-        for behind in &mut self.behind {
-            if let Behind::Grounding(grounding) = behind {
-                grounding.visit_parameters(&mut |_, _, gradients| visit(gradients));
-            }
-        }
-    }
-
-    /// The named tensors inside a block of parameters, if it is a network's.
-    pub fn tensors(&self, block: &str) -> Option<&[Tensor]> {
-        let unit = self.units.iter().find(|u| u.name == block)?;
-        Some(unit.network.tensors())
-    }
-
-    /// The shape of a block of parameters that is not a network's.
-    pub fn shape(&self, block: &str) -> Option<&[usize]> {
-        let table = self.learnable.iter().find(|t| t.name == block)?;
-        Some(&table.shape)
-    }
 }
 
 fn is_vector(sort: &ArgumentSort) -> bool {
@@ -893,7 +628,6 @@ fn is_vector(sort: &ArgumentSort) -> bool {
 }
 
 /// Arguments that are given in rows: individuals and numbers.
-/// Rows of individuals and numbers.
 fn rows_shape(arguments: &[ArgumentSort]) -> Result<Vec<ArgumentShape>, Diagnostics> {
     let shape = arguments.iter().map(|argument| match argument {
         ArgumentSort::Sort(sort) => Ok(ArgumentShape::Individual(*sort)),
@@ -904,44 +638,4 @@ fn rows_shape(arguments: &[ArgumentSort]) -> Result<Vec<ArgumentShape>, Diagnost
         )),
     });
     Ok(shape.collect::<Result<_, Diagnostic>>()?)
-}
-
-impl Builder<'_> {
-    /// The feed of a request, if its predicate has a network.
-    fn attach(&mut self, request: &Request) -> Result<Option<(usize, usize)>, Diagnostics> {
-        let place = request.predicate.index();
-        if let Behind::Learnable(_) = self.model.behind[place] {
-            let applied = |shape: &ArgumentShape| !matches!(shape, ArgumentShape::Individual(_));
-            if request.shape.iter().any(applied) {
-                let name = &self.knowledge.theory()[request.predicate].name;
-                let what = format!(
-                    "predicate `{name}` has a separate number for each tuple of individuals, but an axiom applies it \
-                     to the value of a function"
-                );
-                return Err(Diagnostic::error(Code::NotGrounded, what)
-                    .help("give it a `network`")
-                    .into());
-            }
-            return Ok(None);
-        }
-        let network = matches!(self.knowledge.predicates[place], Ground::Network(_));
-        if !network || matches!(self.model.behind[place], Behind::Grounding(_)) {
-            return Ok(None);
-        }
-        let shape: Vec<ArgumentShape> = request.shape.clone();
-        let (unit, feed) = self.feed(Symbol::Predicate(request.predicate), shape)?;
-        if matches!(self.model.behind[place], Behind::Host) {
-            self.model.behind[place] = Behind::Unit { unit, feed };
-        }
-        Ok(Some((unit, feed)))
-    }
-
-    /// The feed of a request, if its predicate has a closed form.
-    fn attach_closed(&mut self, request: &Request) -> Result<Option<(usize, usize)>, Diagnostics> {
-        let Behind::Closed(closed) = self.model.behind[request.predicate.index()] else {
-            return Ok(None);
-        };
-        let feed = self.closed_feed_of(closed, request)?;
-        Ok(Some((closed, feed)))
-    }
 }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use logltn::{ArgumentShape, Request, early};
 
-use super::Model;
+use super::{Answer, Model};
 use crate::knowledge::KnowledgeBase;
 use crate::slow_work::{say_if_slow, thousands};
 
@@ -48,14 +48,16 @@ impl Model {
         let mut computed = 0;
         for (at, request) in requests.iter().enumerate() {
             let mut taken = 0;
-            if let Some((closed, feed)) = self.closed_feeds[at] {
-                let (bytes, numbers) = self.closed[closed].work(feed, request.rows());
-                taken += bytes;
-                computed += numbers;
+            let mut open = Vec::new();
+            match self.answers[at] {
+                Answer::Unit { unit, feed } => open.push((unit, feed, request.rows())),
+                Answer::Closed { closed, feed } => {
+                    let (bytes, numbers) = self.closed[closed].work(feed, request.rows());
+                    taken += bytes;
+                    computed += numbers;
+                }
+                Answer::Own => {}
             }
-            let mut open: Vec<(usize, usize, usize)> = (self.feeds[at].iter())
-                .map(|&(unit, feed)| (unit, feed, request.rows()))
-                .collect();
             while let Some((unit, feed, count)) = open.pop() {
                 let of = &self.units[unit];
                 rows[unit] += count;

@@ -8,7 +8,7 @@ use logltn::Engine;
 use super::parameters::Parameters;
 use super::unit::Piece;
 use super::vectors::SortVectors;
-use super::{Behind, Model};
+use super::{Answer, Grounded, Model};
 
 /// The rows of a table that the last step read.
 #[derive(Clone, Debug, Default)]
@@ -83,7 +83,7 @@ impl Model {
             }
         }
         for (index, request) in engine.requests().iter().enumerate() {
-            if let Some((closed, feed)) = self.closed_feeds[index] {
+            if let Answer::Closed { closed, feed } = self.answers[index] {
                 let classes = self.closed[closed].classes;
                 for piece in &self.closed[closed].feeds[feed].pieces {
                     // All classes of a softmax are read, and no row names them.
@@ -100,7 +100,7 @@ impl Model {
                     let rows = request.individuals().chunks_exact(request.arity.max(1));
                     mark(tables, &self.vectors, piece, rows);
                 }
-            } else if let Behind::Learnable(table) = self.behind[request.predicate.index()] {
+            } else if let Grounded::Learnable(table) = self.behind[request.predicate.index()] {
                 let table = &mut tables[table];
                 if let Some(width) = table.row_width() {
                     for row in 0..request.rows() {

@@ -1,11 +1,92 @@
 //! The parameters of a model by name.
 
 use logltn::{Code, Diagnostic, Diagnostics};
+use logltn_nn::Tensor;
 
-use super::Model;
+use super::{Grounded, Model};
 use crate::state::State;
 
 impl Model {
+    /// Shows every block of parameters with its name and gradients, always in the same order.
+    #[allow(clippy::type_complexity)] // a name would hide what the closure takes
+    pub fn visit_parameters(&mut self, visit: &mut dyn FnMut(&str, &mut [f32], &[f32])) {
+        self.visit_rows(&mut |name, values, gradients, _| visit(name, values, gradients));
+    }
+
+    /// The same, with the rows that may have a gradient, where others have none.
+    #[allow(clippy::type_complexity)] // as above
+    pub(crate) fn visit_rows(
+        &mut self,
+        visit: &mut dyn FnMut(&str, &mut [f32], &[f32], Option<&[u32]>),
+    ) {
+        for unit in self.units.iter_mut().filter(|u| u.twin_of.is_none()) {
+            let (values, gradients) = unit.network.parameters_and_gradients();
+            visit(&unit.name, values, gradients, None);
+        }
+        for table in &mut self.learnable {
+            let rows = table.read.listed();
+            visit(&table.name, &mut table.values, &table.gradients, rows);
+        }
+        for (predicate, behind) in self.theory.predicates.iter().zip(&mut self.behind) {
+            let predicate = &predicate.name;
+            if let Grounded::Grounding(grounding) = behind {
+                grounding.visit_parameters(&mut |name, values, gradients| {
+                    visit(&format!("host.{predicate}.{name}"), values, gradients, None);
+                });
+            }
+        }
+    }
+
+    /// Shows the gradients that may be other than 0, a block or a row at a time: to be measured or clipped.
+    pub(crate) fn visit_pieces(&mut self, visit: &mut dyn FnMut(&mut [f32])) {
+        if self
+            .learnable
+            .iter()
+            .all(|table| table.read.listed().is_none())
+        {
+            return self.visit_gradients(visit);
+        }
+        let mut tables = std::mem::take(&mut self.learnable);
+        self.visit_gradients(visit);
+        for table in &mut tables {
+            let width = table.row_width().unwrap_or(0);
+            match table.read.listed() {
+                None => visit(&mut table.gradients),
+                Some(rows) => rows.iter().for_each(|&row| {
+                    visit(&mut table.gradients[row as usize * width..][..width]);
+                }),
+            }
+        }
+        self.learnable = tables;
+    }
+
+    /// Shows the gradients of every block, in the same order as their parameters.
+    pub(crate) fn visit_gradients(&mut self, visit: &mut dyn FnMut(&mut [f32])) {
+        for unit in self.units.iter_mut().filter(|u| u.twin_of.is_none()) {
+            visit(unit.network.gradients_mut());
+        }
+        for table in &mut self.learnable {
+            visit(&mut table.gradients);
+        }
+        for behind in &mut self.behind {
+            if let Grounded::Grounding(grounding) = behind {
+                grounding.visit_parameters(&mut |_, _, gradients| visit(gradients));
+            }
+        }
+    }
+
+    /// The named tensors inside a block of parameters, if it is a network's.
+    pub fn tensors(&self, block: &str) -> Option<&[Tensor]> {
+        let unit = self.units.iter().find(|u| u.name == block)?;
+        Some(unit.network.tensors())
+    }
+
+    /// The shape of a block of parameters that is not a network's.
+    pub fn shape(&self, block: &str) -> Option<&[usize]> {
+        let table = self.learnable.iter().find(|t| t.name == block)?;
+        Some(&table.shape)
+    }
+
     /// Adds all parameters to a state: each tensor of each network by name, then what else is learnt.
     pub fn store(&mut self, state: &mut State) {
         let mut blocks: Vec<(String, Vec<f32>)> = Vec::new();

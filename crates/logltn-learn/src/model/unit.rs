@@ -65,12 +65,6 @@ impl Feed {
         self.numbers.clear();
     }
 
-    /// Whether its rows are this many individuals, one for each argument.
-    pub fn is_plain(&self, arity: usize) -> bool {
-        let plain = |shape: &ArgumentShape| matches!(shape, ArgumentShape::Individual(_));
-        self.arity == arity && self.shape.iter().all(plain)
-    }
-
     /// The units and feeds that it reads, each with the places of the individuals it reads them at.
     pub fn read(&self) -> impl Iterator<Item = (usize, usize, &[usize])> {
         self.pieces.iter().filter_map(|piece| match piece {

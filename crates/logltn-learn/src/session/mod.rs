@@ -1,8 +1,11 @@
 //! Training step by step, in memory.
 
 mod axiom_settings;
+mod balance;
 mod builder;
 mod collapsed;
+mod early_stop;
+mod phases;
 mod predictions;
 mod rules;
 mod saved;
@@ -15,14 +18,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use logltn::theory::{ArgumentSort, PredicateId, SymbolKind, TableId};
-use logltn::{
-    Code, Data, Diagnostic, Diagnostics, Engine, Output, Parameters, Plan, Request, Semantics,
-    Source, Span,
-};
+use logltn::theory::{ArgumentSort, PredicateId, SymbolKind};
+use logltn::{Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, Semantics, Source};
 
 use crate::axioms::{self, AxiomNow};
-use crate::batches::{self, TableBatches};
 use crate::evaluate::Evaluated;
 use crate::knowledge::{Ground, KnowledgeBase};
 use crate::large_tables;
@@ -30,15 +29,16 @@ use crate::measure::{Answered, Measures};
 use crate::model::{Grounding, Model};
 use crate::optimizers::{Frozen, Optimizers};
 use crate::part_names;
+use crate::row_view::RowView;
 use crate::sample::{Samples, seen_in_steps};
 use crate::schedule::Moment;
-use crate::slow_work::thousands;
 use crate::spread::{Apart, Spread};
-use crate::state::State;
-use crate::training::{Length, MOST_STEPS, Training};
-use crate::vanishing;
+use crate::training::Training;
 
 pub use builder::{Builder, Constant, Param};
+pub use early_stop::Best;
+pub(crate) use phases::Phase;
+use phases::plan_phases;
 pub use start::Begun;
 pub use step_work::StepWork;
 use stream::Streamed;
@@ -52,12 +52,10 @@ pub struct Session {
     pub(crate) phases: Vec<Phase>,
     /// The plan of all axioms, as the first step sees them.
     pub(crate) whole: Arc<Plan>,
-    /// Where steps see some individuals only.
-    pub(crate) samples: Option<Samples>,
     pub(crate) warnings: Diagnostics,
     /// The phase that the model is attached to.
     pub(crate) attached: Option<usize>,
-    pub(crate) batches: Vec<TableBatches>,
+    pub(crate) rows: RowView,
     pub(crate) optimizers: Optimizers,
     spread: Spread,
     /// Steps done.
@@ -81,33 +79,7 @@ pub struct Session {
     /// The same of the one that outweighed all others.
     heavy: Option<usize>,
     called_heavy: BTreeSet<usize>,
-    /// Where the batches of each table were before the step at hand.
-    batches_before: Vec<(u64, u64)>,
 }
-
-/// The best that early stopping has seen.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Best {
-    /// The value of its metric.
-    pub value: f64,
-    /// After which step that was measured.
-    pub step: u64,
-    /// How many evaluations ago.
-    pub ago: u64,
-    /// The parameters as they were then.
-    pub(crate) weights: State,
-}
-
-pub(crate) struct Phase {
-    pub engine: Engine<f32>,
-    /// The first step after it.
-    end: u64,
-    /// Its axioms' places among all.
-    pub axioms: Vec<usize>,
-}
-
-/// The most numbers that are visited to see how much axioms pull: each axiom has a derivative by each.
-const MOST_LOOKED_AT: u64 = 1 << 28;
 
 /// What one step found, before it changed the parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -178,28 +150,24 @@ impl Session {
             return Err(found);
         };
         let axioms: Vec<AxiomNow> = whole.axioms().iter().map(AxiomNow::planned).collect();
-        let batches = batches::of(&knowledge.data, &training.batches, training.seed);
-        let mut samples = Samples::of(&knowledge, &training)?;
-        let seen = samples.as_ref().map_or(&knowledge.data, Samples::data);
-        let steps_per_epoch = (batches.iter().map(TableBatches::steps_per_pass))
-            .max()
-            .unwrap_or(1);
+        let mut rows = RowView::new(&knowledge, &training)?;
+        let (seen, steps_per_epoch) = (rows.data(&knowledge.data), rows.steps_per_pass());
         let steps = (&axioms[..], steps_per_epoch);
         let (mut phases, end) = plan_phases(&knowledge, &training, seen, &whole, steps)?;
         let mut whole = whole;
-        if let Some(samples) = &mut samples {
+        if !rows.is_whole() {
             let mut engine = Engine::<f32>::new(Arc::clone(&whole));
-            samples.first(&mut engine, &batches)?;
+            rows.give_first_samples(&mut engine)?;
             whole = engine.shared_plan();
             for phase in &mut phases {
-                samples.first(&mut phase.engine, &batches)?;
+                rows.give_first_samples(&mut phase.engine)?;
             }
         }
         // Shapes that only a later phase asks for, or an evaluation, get their networks now: the parameters never
         // change.
         for phase in &mut phases {
             model.attach(&knowledge, &phase.engine)?;
-            step_work::check_memory(&knowledge, &mut model, &phase.engine, &batches)?;
+            step_work::check_memory(&knowledge, &mut model, &phase.engine, &rows)?;
             model.check_closed_forms(&mut phase.engine)?;
         }
         if training.phases.iter().all(|phase| phase.axioms.is_some()) {
@@ -213,13 +181,12 @@ impl Session {
             measures,
             warnings: whole.warnings().clone(),
             whole,
-            samples,
             knowledge,
             training,
             model,
             phases,
             attached: None,
-            batches,
+            rows,
             done: 0,
             total: end,
             steps_per_epoch,
@@ -234,7 +201,6 @@ impl Session {
             called_impossible: BTreeSet::new(),
             heavy: None,
             called_heavy: BTreeSet::new(),
-            batches_before: Vec::new(),
         };
         let mut axioms = session.axioms.clone();
         let theory = session.knowledge.theory();
@@ -350,17 +316,17 @@ impl Session {
 
     /// How many rows there are in [large tables](crate::large_tables), whose plans know only a batch at a time.
     pub fn large_rows(&self) -> u64 {
-        self.samples.as_ref().map_or(0, Samples::large_rows)
+        self.rows.samples().map_or(0, Samples::large_rows)
     }
 
     /// Whether steps can leave out an `exists` because their samples have no individual for it.
     pub fn can_leave_out(&self) -> bool {
-        (self.samples.as_ref()).is_some_and(|samples| samples.left_out().next().is_some())
+        (self.rows.samples()).is_some_and(|samples| samples.left_out().next().is_some())
     }
 
     /// Whether steps see only some of what an axiom of the theory, by its place there, is about.
     pub fn sees_samples(&self, axiom: usize) -> bool {
-        (self.samples.as_ref()).is_some_and(|samples| samples.concerns(axiom))
+        self.rows.concerns(axiom)
     }
 
     /// How many steps make a pass over the largest batched table.
@@ -409,17 +375,13 @@ impl Session {
     /// If a loss or a gradient is not finite, or it [was stopped](Session::set_stop): the parameters are then still those
     /// before the step.
     pub fn step(&mut self) -> Result<Step, Diagnostics> {
-        self.batches_before.clear();
-        let batches = self.batches.iter().map(TableBatches::state);
-        self.batches_before.extend(batches);
+        self.rows.mark();
         // Once into the pool of threads, and not again for every part of the work: coming from outside takes sleeping
         // and waking each time.
         let step = rayon::scope(|_| self.step_in_pool());
         if step.is_err() {
             let stopped = self.model.unless_stopped();
-            for (batches, before) in self.batches.iter_mut().zip(&self.batches_before) {
-                batches.resume(self.training.seed, *before);
-            }
+            self.rows.back();
             // An interrupted step may hold NaN.
             stopped?;
         }
@@ -438,17 +400,11 @@ impl Session {
             self.model.attach(&self.knowledge, &phase.engine)?;
             self.attached = Some(at);
         }
-        let batches = self.batches.iter_mut().map(|b| (b.table, b.next()));
-        match &mut self.samples {
-            None => phase.engine.set_batches(batches)?,
-            Some(samples) => {
-                let rows: Vec<(TableId, &[u32])> = batches.collect();
-                samples.give(&mut phase.engine, self.done, &rows)?;
-                phase.engine.set_batches(samples.remaining(rows))?;
-                self.model.attach(&self.knowledge, &phase.engine)?;
-            }
+        self.rows.give_next(&mut phase.engine, self.done)?;
+        if !self.rows.is_whole() {
+            self.model.attach(&self.knowledge, &phase.engine)?;
         }
-        let changed = moved || !self.batches.is_empty() || self.samples.is_some();
+        let changed = moved || self.rows.changes();
         self.model.set_step(self.done);
         let step = self.done + 1;
         (self.model.forward(&mut phase.engine, changed)).map_err(|errors| at_step(errors, step))?;
@@ -464,8 +420,7 @@ impl Session {
         for (i, (place, seen)) in
             (phase.axioms.iter().zip(phase.engine.plan().axioms())).enumerate()
         {
-            let sampled = (self.samples.as_ref()).is_some_and(|s| s.concerns(seen.axiom));
-            let nothing = match sampled {
+            let nothing = match self.rows.concerns(seen.axiom) {
                 true => seen.groundings == 0 && seen.empty_exists == 0,
                 false => phase.engine.saw_nothing(i),
             };
@@ -474,7 +429,7 @@ impl Session {
             }
         }
         let mut left_out: Vec<(String, u64)> = Vec::new();
-        if let Some(samples) = &self.samples {
+        if let Some(samples) = self.rows.samples() {
             for (name, count) in samples.left_out().filter(|(_, count)| *count > 0) {
                 let mut phase = phase.axioms.iter();
                 match left_out.iter_mut().find(|(known, _)| known == name) {
@@ -571,85 +526,6 @@ impl Session {
             .into()
     }
 
-    /// How much each axiom of the current phase pulls on the predicates: warnings if one, now and when this was last
-    /// asked, has not pulled at all, or has pulled more than a hundred times as much as all others together. Call it after a
-    /// step.
-    ///
-    /// That nothing pulls at first may be as it should: from an undecided start all classes are alike. With so many axioms
-    /// that looking at each would take longer than many steps, nothing is said.
-    pub fn balance(&mut self) -> Diagnostics {
-        let mut out = Diagnostics::new();
-        let parameters = self.last_parameters;
-        let Some(at) = self.attached else {
-            return out;
-        };
-        let phase = &mut self.phases[at];
-        for (place, axiom) in phase.axioms.iter().zip(phase.engine.plan().axioms()) {
-            let count = std::mem::take(&mut self.impossible[*place]);
-            if count > 0 && self.called_impossible.insert(*place) {
-                let theory = self.knowledge.theory();
-                out.push(vanishing::of_observations(theory, axiom, count, self.done));
-            }
-        }
-        let numbers = phase
-            .engine
-            .requests()
-            .iter()
-            .map(|r| (r.rows() * r.width) as u64);
-        let axioms = phase.engine.plan().axioms().len() as u64;
-        if numbers.sum::<u64>().saturating_mul(axioms) > MOST_LOOKED_AT {
-            return out;
-        }
-        let norms = phase.engine.axiom_gradient_norms(&parameters);
-        if phase.engine.is_stopped() {
-            return out;
-        }
-        let total: f64 = norms.iter().sum();
-        let theory = self.knowledge.theory();
-        // Where only the least true axiom counts, the others have no gradient by design.
-        let one_counts = self.training.semantics.one_axiom_counts();
-        let mut flat = Vec::new();
-        let heavy_before = self.heavy.take();
-        for ((norm, axiom), place) in
-            (norms.iter().zip(phase.engine.plan().axioms())).zip(&phase.axioms)
-        {
-            let counts = !axiom.hard && self.axioms[*place].weight > 0.0 && axiom.groundings > 0;
-            if *norm == 0.0 && counts && (!one_counts || total == 0.0) {
-                flat.push((*place, axiom.name.clone(), axiom.span));
-            } else if !one_counts && total > *norm && *norm > 100.0 * (total - norm) {
-                // Where all others are flat, that is said instead. At first they may be waiting, as from an undecided
-                // start.
-                self.heavy = Some(*place);
-                if heavy_before == self.heavy && self.called_heavy.insert(*place) {
-                    let warning = Diagnostic::warning(Code::DominatingGradient, format!(
-                        "step {}: the gradient of axiom `{}` is more than 100 times as large as that of all others together",
-                        self.done, axiom.name
-                    ))
-                    .help("give it a smaller weight, or the others a larger one");
-                    out.push(warning.at(&theory.source, axiom.span, ""));
-                }
-            }
-        }
-        let still: Vec<(String, Span)> = (flat.iter())
-            .filter(|(place, ..)| self.flat.contains(place) && self.called_flat.insert(*place))
-            .map(|(_, name, span)| (name.clone(), *span))
-            .collect();
-        if !still.is_empty() {
-            let semantics = &self.training.semantics;
-            out.push(vanishing::of_axioms(theory, semantics, &still, self.done));
-        }
-        self.flat = flat.into_iter().map(|(place, ..)| place).collect();
-        out
-    }
-
-    /// What to say of a training in which no step had a gradient. None if there is nothing to learn, or
-    /// all of it is frozen.
-    pub fn nothing_moved(&mut self) -> Option<Diagnostic> {
-        let any = self.optimizers.moves_something(&mut self.model);
-        let undecided = self.knowledge.has_undecided_network();
-        any.then(|| vanishing::nothing_moved(&self.training.semantics, self.done, undecided))
-    }
-
     /// The metrics of the model as it is, by name.
     ///
     /// # Errors
@@ -674,72 +550,6 @@ impl Session {
         found
     }
 
-    /// Whether the metrics are due after the step just done.
-    pub fn measure_is_due(&self) -> bool {
-        let every = self.training.measure_every;
-        !self.measures.is_empty()
-            && (self.is_done() || every.is_some_and(|n| self.done.is_multiple_of(n.max(1))))
-    }
-
-    /// Takes note of metrics for early stopping, and of the parameters if they are the best so far.
-    pub fn note_metrics(&mut self, values: &[(String, f64)]) {
-        let Some(early) = &self.training.early_stop else {
-            return;
-        };
-        let Some((wanted, kind)) = self.measures.find(&early.metric) else {
-            return;
-        };
-        let Some((_, value)) = values.iter().find(|(name, _)| name == wanted) else {
-            return;
-        };
-        let patience = early.patience;
-        match &mut self.best {
-            Some(best) if !kind.better().is_better(*value, best.value) => {
-                best.ago += 1;
-                self.stopped_early = best.ago >= patience;
-            }
-            _ => {
-                self.best = Some(Best {
-                    value: *value,
-                    step: self.done,
-                    ago: 0,
-                    weights: self.weights(),
-                });
-            }
-        }
-    }
-
-    /// The best that early stopping has seen so far; none without [early stopping](Training::early_stop), or before the
-    /// first evaluation.
-    pub fn best(&self) -> Option<&Best> {
-        self.best.as_ref()
-    }
-
-    /// The label of the metric that decides early stopping.
-    pub fn early_stop_metric(&self) -> Option<String> {
-        let early = self.training.early_stop.as_ref()?;
-        let (label, _) = self.measures.find(&early.metric)?;
-        Some(label.to_string())
-    }
-
-    /// Whether it ended before its last step, because its metric got no better.
-    pub fn stopped_early(&self) -> bool {
-        self.stopped_early
-    }
-
-    /// Puts the best parameters that early stopping has seen back, and leaves all else as it is; for the end of a training.
-    ///
-    /// # Errors
-    /// If they are of other networks, which cannot be here.
-    pub fn restore_best(&mut self) -> Result<(), Diagnostics> {
-        let Some(best) = self.best.take() else {
-            return Ok(());
-        };
-        let restored = self.restore_weights(&best.weights);
-        self.best = Some(best);
-        restored
-    }
-
     /// The truth of each axiom and of all together as they are now, in double precision, tables with batches looked at
     /// whole; [large](crate::large_tables) ones part by part, and then without derivatives.
     ///
@@ -758,11 +568,7 @@ impl Session {
             self.attached = None;
             return evaluated;
         }
-        let plan = match &self.samples {
-            None => Arc::clone(&self.whole),
-            Some(_) => self.plan_of_everything()?,
-        };
-        let mut engine = Engine::<f64>::new(plan);
+        let mut engine = Engine::<f64>::new(self.plan_of_everything()?);
         self.streamed.give(&mut engine)?;
         self.model.attach(&self.knowledge, &engine)?;
         self.attached = None;
@@ -779,8 +585,11 @@ impl Session {
         Evaluated::of(&mut engine, parameters, Some(numbers))
     }
 
-    /// All axioms with all individuals, where steps see some.
+    /// All axioms with all individuals.
     pub(crate) fn plan_of_everything(&self) -> Result<Arc<Plan>, Diagnostics> {
+        if self.rows.is_whole() {
+            return Ok(Arc::clone(&self.whole));
+        }
         let KnowledgeBase { data, outputs, .. } = &self.knowledge;
         Plan::new(data, outputs, &self.training.semantics).map(Arc::new)
     }
@@ -828,24 +637,6 @@ impl Session {
     }
 }
 
-/// The plan of some axioms.
-fn plan_of(
-    data: &Data,
-    outputs: &[Output],
-    semantics: &Semantics,
-    names: &[String],
-) -> Result<Plan, Diagnostics> {
-    let named = |name: &str| names.iter().any(|n| n == name);
-    let family = |name: &str| name.split('[').next().unwrap_or(name).to_string();
-    let member_named = |axiom: &str| names.iter().any(|n| family(n) == axiom);
-    // Phases choose observations, never laws.
-    let is_law = |axiom: &str| semantics.exact && data.has_laws_of(axiom);
-    let data = data.with_axioms(|axiom| member_named(&axiom.name) || is_law(&axiom.name));
-    let mut plan = Plan::new(&data, outputs, semantics)?;
-    plan.retain_axioms(|axiom| named(&axiom.name) || named(&family(&axiom.name)));
-    Ok(plan)
-}
-
 /// What does not move.
 fn frozen(
     knowledge: &KnowledgeBase,
@@ -863,65 +654,6 @@ fn frozen(
         }
     }
     found.into_result(frozen).map(|(frozen, _)| frozen)
-}
-
-/// The phases of a training, and how many steps they have together.
-fn plan_phases(
-    knowledge: &KnowledgeBase,
-    training: &Training,
-    seen: &Data,
-    whole: &Arc<Plan>,
-    (axioms, steps_per_epoch): (&[AxiomNow], u64),
-) -> Result<(Vec<Phase>, u64), Diagnostics> {
-    let mut phases = Vec::new();
-    let mut end: u64 = 0;
-    for spec in &training.phases {
-        let steps = match spec.length {
-            Length::Steps(steps) => steps,
-            Length::Epochs(epochs) => epochs.saturating_mul(steps_per_epoch),
-        };
-        end = end.saturating_add(steps);
-        let plan = match &spec.axioms {
-            None => Arc::clone(whole),
-            Some(names) => Arc::new(plan_of(
-                seen,
-                &knowledge.outputs,
-                &training.semantics,
-                names,
-            )?),
-        };
-        if plan.axioms().iter().all(|axiom| axiom.hard) {
-            let what = "there is nothing to train: all axioms are laws, which hold in every world";
-            return Err(Diagnostic::error(Code::NothingToTrain, what)
-                .help("add an axiom about observations, or remove `hard` from one")
-                .into());
-        }
-        phases.push(phase(plan, axioms, end));
-    }
-    if end > MOST_STEPS {
-        let what = format!(
-            "the training has {} steps, more than {}, the most that are allowed",
-            thousands(end.into()),
-            thousands(MOST_STEPS.into())
-        );
-        return Err(Diagnostic::error(Code::ValueOutOfRange, what)
-            .help("fewer steps or epochs, or larger batches")
-            .into());
-    }
-    Ok((phases, end))
-}
-
-fn phase(plan: Arc<Plan>, axioms: &[AxiomNow], end: u64) -> Phase {
-    // Both are in the order of the theory.
-    let mut all = axioms.iter().enumerate();
-    let places = (plan.axioms().iter())
-        .filter_map(|a| Some(all.find(|(_, now)| now.name == a.name)?.0))
-        .collect();
-    Phase {
-        engine: Engine::new(plan),
-        end,
-        axioms: places,
-    }
 }
 
 fn at_step(errors: Diagnostics, step: u64) -> Diagnostics {

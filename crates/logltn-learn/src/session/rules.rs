@@ -3,8 +3,6 @@
 //! The truth of `forall …. a -> b` is mostly that of groundings whose premise is false. It can be close to 1 although what
 //! it is there for was not learnt at all.
 
-use std::sync::Arc;
-
 use logltn::{Code, Diagnostic, Diagnostics, Or, PlanOptions, Rule};
 
 use super::Session;
@@ -26,10 +24,7 @@ impl Session {
     pub fn rules(&mut self) -> Result<Vec<Rule>, Diagnostics> {
         let data = self.data_now()?;
         let outputs = self.knowledge.outputs.clone();
-        let plan = match &self.samples {
-            None => Arc::clone(&self.whole),
-            Some(_) => self.plan_of_everything()?,
-        };
+        let plan = self.plan_of_everything()?;
         let mut left = MOST_GROUNDINGS;
         let mut counting: Vec<String> = Vec::new();
         for (axiom, planned) in self.axioms.iter().zip(plan.axioms()) {

@@ -5,6 +5,7 @@ use logltn::{Code, Diagnostic, Diagnostics};
 use super::{Best, Session};
 use crate::axioms::{self, AxiomNow};
 use crate::state::{NamedTensor, State};
+use logltn_nn::OptimizerState;
 
 /// What the names of the best parameters that early stopping has seen begin with.
 const BEST: &str = "early_stop.best.";
@@ -35,9 +36,8 @@ impl Session {
                 }
             }
         }
-        for batches in &self.batches {
-            let (drawn, at) = batches.state();
-            let name = &self.knowledge.theory()[batches.table].name;
+        for (table, (drawn, at)) in self.rows.states() {
+            let name = &self.knowledge.theory()[table].name;
             facts.push((format!("batches.{name}"), format!("{drawn}:{at}")));
         }
         for (now, planned) in self.axioms.iter().zip(self.whole.axioms()) {
@@ -70,78 +70,25 @@ impl Session {
     /// If the state is of another training: another seed, semantics, number of steps, or other networks. The session
     /// is then as it was.
     pub fn restore(&mut self, state: &State) -> Result<(), Diagnostics> {
-        let other = |what: String| {
-            Diagnostics::from(
-                Diagnostic::error(
-                    Code::RunDiffers,
-                    format!("the checkpoint belongs to another training: {what}"),
-                )
-                .help("resume with the same manifest and flags, or start again in another folder"),
-            )
-        };
-        let training = &self.training;
-        for (name, what, now) in [
-            ("seed", "its seed is", training.seed.to_string()),
-            (
-                "semantics",
-                "its semantics is",
-                training.semantics.to_string(),
-            ),
-        ] {
-            if state.fact(name) != now {
-                return Err(other(format!("{what} {}, not {now}", state.fact(name))));
-            }
-        }
-        // Schedules depend on it.
-        if state.fact("steps") != self.total.to_string() {
-            let (steps, total) = (state.fact("steps"), self.total);
-            return Err(other(format!("it has {steps} steps, not {total}")));
-        }
-        let damaged = || {
-            Diagnostics::from(Diagnostic::error(
-                Code::RunDamaged,
-                "the checkpoint's record of the training is damaged",
-            ))
-        };
+        self.check_training(state)?;
         let pair = |text: &str| -> Option<(u64, u64)> {
             let (a, b) = text.split_once(':')?;
             Some((a.parse().ok()?, b.parse().ok()?))
         };
         let done: u64 = state.fact("step").parse().map_err(|_| damaged())?;
-        let fact = |name: String| {
-            let found = state.facts.get(&name);
-            found.ok_or_else(|| other("it has other tables or other networks".to_string()))
-        };
         let count = |what: &str| state.facts.keys().filter(|f| f.starts_with(what)).count();
-        if count("batches.") != self.batches.len()
+        if count("batches.") != self.rows.states().len()
             || count("optimiser.") != self.optimizers.states().count()
         {
             return Err(other("it has other tables or other networks".to_string()));
         }
         let mut batches = Vec::new();
-        for table in &self.batches {
-            let name = &self.knowledge.theory()[table.table].name;
-            let at = fact(format!("batches.{name}"))?;
+        for (table, _) in self.rows.states() {
+            let name = &self.knowledge.theory()[table].name;
+            let at = fact(state, &format!("batches.{name}"))?;
             batches.push(pair(at).ok_or_else(damaged)?);
         }
-        let mut optimizers = Vec::new();
-        for (name, now) in self.optimizers.states() {
-            let steps = fact(format!("optimiser.{name}.steps"))?;
-            let mut then = now.clone();
-            then.steps = steps.parse().map_err(|_| damaged())?;
-            for (what, values) in [("first", &mut then.first), ("second", &mut then.second)] {
-                if values.is_empty() {
-                    continue;
-                }
-                match state.tensor(&format!("optimiser.{name}.{what}")) {
-                    Some((_, stored)) if stored.len() == values.len() => {
-                        values.copy_from_slice(stored);
-                    }
-                    _ => return Err(other("its optimizer differs".to_string())),
-                }
-            }
-            optimizers.push(then);
-        }
+        let optimizers = self.stored_optimizers(state)?;
         let best = match state.facts.get("best") {
             None => None,
             Some(fact) => Some(best(state, fact).ok_or_else(damaged)?),
@@ -163,13 +110,57 @@ impl Session {
         for (now, then) in self.optimizers.states_mut().zip(optimizers) {
             *now = then;
         }
-        for (batches, state) in self.batches.iter_mut().zip(batches) {
-            batches.resume(self.training.seed, state);
-        }
+        self.rows.resume(&batches);
         self.best = best;
         self.stopped_early = state.fact("stopped_early") == "true";
         self.done = done;
         Ok(())
+    }
+
+    /// Refuses a state of another training.
+    fn check_training(&self, state: &State) -> Result<(), Diagnostics> {
+        let training = &self.training;
+        for (name, what, now) in [
+            ("seed", "its seed is", training.seed.to_string()),
+            (
+                "semantics",
+                "its semantics is",
+                training.semantics.to_string(),
+            ),
+        ] {
+            if state.fact(name) != now {
+                return Err(other(format!("{what} {}, not {now}", state.fact(name))));
+            }
+        }
+        // Schedules depend on it.
+        if state.fact("steps") != self.total.to_string() {
+            let (steps, total) = (state.fact("steps"), self.total);
+            return Err(other(format!("it has {steps} steps, not {total}")));
+        }
+        Ok(())
+    }
+
+    /// What the optimizers knew of each block of parameters.
+    fn stored_optimizers(&self, state: &State) -> Result<Vec<OptimizerState>, Diagnostics> {
+        let mut optimizers = Vec::new();
+        for (name, now) in self.optimizers.states() {
+            let steps = fact(state, &format!("optimiser.{name}.steps"))?;
+            let mut then = now.clone();
+            then.steps = steps.parse().map_err(|_| damaged())?;
+            for (what, values) in [("first", &mut then.first), ("second", &mut then.second)] {
+                if values.is_empty() {
+                    continue;
+                }
+                match state.tensor(&format!("optimiser.{name}.{what}")) {
+                    Some((_, stored)) if stored.len() == values.len() => {
+                        values.copy_from_slice(stored);
+                    }
+                    _ => return Err(other("its optimizer differs".to_string())),
+                }
+            }
+            optimizers.push(then);
+        }
+        Ok(optimizers)
     }
 
     /// Restores trained parameters and nothing else.
@@ -181,6 +172,22 @@ impl Session {
         self.attached = None;
         Ok(())
     }
+}
+
+fn other(what: String) -> Diagnostics {
+    let what = format!("the checkpoint belongs to another training: {what}");
+    let help = "resume with the same manifest and flags, or start again in another folder";
+    (Diagnostic::error(Code::RunDiffers, what).help(help)).into()
+}
+
+fn damaged() -> Diagnostics {
+    let what = "the checkpoint's record of the training is damaged";
+    Diagnostic::error(Code::RunDamaged, what).into()
+}
+
+fn fact<'s>(state: &'s State, name: &str) -> Result<&'s String, Diagnostics> {
+    let other = || other("it has other tables or other networks".to_string());
+    state.facts.get(name).ok_or_else(other)
 }
 
 /// The best state that early stopping had seen. It must be complete: without its parameters the run would end

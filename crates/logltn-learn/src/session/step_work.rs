@@ -3,13 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use logltn::theory::TableId;
 use logltn::{Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, memory};
 
 use super::Session;
-use crate::batches::TableBatches;
 use crate::knowledge::KnowledgeBase;
 use crate::model::Model;
+use crate::row_view::RowView;
 use crate::slow_work::{SLOW, duration, thousands};
 
 /// What a step of a training takes, about.
@@ -73,7 +72,7 @@ impl Session {
             }
             // A separate engine: the phase's own must not change.
             let mut engine = Engine::<f32>::new(Arc::clone(plan));
-            first_batches(&mut engine, &self.batches)?;
+            self.rows.give_first_batches(&mut engine)?;
             self.model.attach(&self.knowledge, &engine)?;
             self.attached = None;
             let parameters: Parameters = self.parameters();
@@ -132,27 +131,12 @@ impl Session {
     }
 }
 
-fn first_batches(engine: &mut Engine<f32>, batches: &[TableBatches]) -> Result<(), Diagnostics> {
-    let data = engine.plan().data();
-    let rows: Vec<(TableId, Vec<u32>)> = (batches.iter())
-        .map(|b| {
-            // None of a large table, whose first rows the plan has.
-            let all = data.table(b.table).map_or(0, |table| table.rows);
-            (b.table, (0..b.size().min(all) as u32).collect())
-        })
-        .collect();
-    if rows.is_empty() {
-        return Ok(());
-    }
-    engine.set_batches(rows.iter().map(|(table, rows)| (*table, rows.as_slice())))
-}
-
 /// Refuses a phase whose networks would keep more of a step's rows than memory allows.
 pub(crate) fn check_memory(
     knowledge: &KnowledgeBase,
     model: &mut Model,
     engine: &Engine<f32>,
-    batches: &[TableBatches],
+    rows: &RowView,
 ) -> Result<(), Diagnostics> {
     let limit = u128::from(memory::left());
     let total = |bytes: &[u128]| bytes.iter().sum::<u128>();
@@ -160,7 +144,7 @@ pub(crate) fn check_memory(
         return Ok(());
     }
     let mut engine = Engine::<f32>::new(engine.shared_plan());
-    first_batches(&mut engine, batches)?;
+    rows.give_first_batches(&mut engine)?;
     let (bytes, _) = model.work(knowledge, engine.requests(), false);
     if total(&bytes) <= limit {
         return Ok(());

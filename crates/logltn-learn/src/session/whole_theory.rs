@@ -37,9 +37,9 @@ impl Session {
         let steps = self.whole.axioms().iter();
         let step = steps.fold(0_u128, |n, axiom| n.saturating_add(axiom.groundings));
         // With batches a plan knows all rows and a step sees its share; but not if the rows come with the step.
-        let passes = match self.samples {
-            None => u128::from(self.total() / self.steps_per_epoch()),
-            Some(_) => u128::from(self.total()),
+        let passes = match self.rows.is_whole() {
+            true => u128::from(self.total() / self.steps_per_epoch()),
+            false => u128::from(self.total()),
         };
         let groundings = self.whole_groundings();
         let is_quick = groundings <= FEW_GROUNDINGS
@@ -82,9 +82,9 @@ impl Session {
     /// How many groundings there are in all; where steps see samples, the most that there can be.
     fn whole_groundings(&self) -> u128 {
         let data = &self.knowledge.data;
-        let of = |axiom: &logltn::PlannedAxiom| match self.samples {
-            None => axiom.groundings,
-            Some(_) => {
+        let of = |axiom: &logltn::PlannedAxiom| match self.rows.is_whole() {
+            true => axiom.groundings,
+            false => {
                 let axiom = &data.theory().axioms[axiom.axiom];
                 most(data, axiom, &axiom.formula).max(1)
             }

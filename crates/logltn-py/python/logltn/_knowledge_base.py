@@ -15,6 +15,7 @@ from . import _given, _native
 from ._asking import Asking, Explanation, call_parameters
 from ._errors import InputError
 from ._given import AtRows, Percentile, Problems
+from ._native import Holds
 from ._plan import ExportedPlan, exported
 from ._theory import Theory
 from ._worlds import Worlds
@@ -430,23 +431,18 @@ class KnowledgeBase(Asking, Worlds):
 
     def _entries(
         self, values: Any, gradients: bool = False
-    ) -> tuple[dict[str, Any], list[tuple[int, int, np.ndarray, np.ndarray | None]]]:
+    ) -> tuple[dict[str, Any], list[tuple[int, Holds, np.ndarray, np.ndarray | None]]]:
         """Values in the form that the native part takes, and arrays for their gradients."""
         problems: Problems = []
         arrays: dict[str, Any] = {}
-        entries: list[tuple[int, int, np.ndarray, np.ndarray | None]] = []
+        entries: list[tuple[int, Holds, np.ndarray, np.ndarray | None]] = []
         for name, value in _given.names(values, "values", problems).items():
             read = self._value(name, value, problems)
             if read is None:
                 continue
             gradient = np.empty(read.shape, read.dtype) if gradients else None
             arrays[name] = gradient
-            kind = 1 if isinstance(value, AtRows) else 0
-            if read.ndim == 0:  # no buffer without axes
-                kind, read = kind + 4, read.reshape(1)
-                entries.append((self._places[name], kind, read, None if gradient is None else gradient.reshape(1)))
-            else:
-                entries.append((self._places[name], kind, read, gradient))
+            entries.append((self._places[name], Holds.ROWS if isinstance(value, AtRows) else Holds.GRID, read, gradient))
         if problems:
             _native.raise_problems(problems)
         return arrays, entries

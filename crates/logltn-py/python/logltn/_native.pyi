@@ -1,7 +1,7 @@
 """The native part, for type checkers; nothing of it is for users."""
 
 import os
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ def warn_of(problems: list[tuple[str, str, str | None]]) -> None: ...
 def ask(
     knowledge: KnowledgeBase,
     question: dict[str, Any],
-    values: list[tuple[int, int, np.ndarray, np.ndarray | None]],
+    values: list[tuple[int, Holds, np.ndarray, np.ndarray | None]],
     coming: Coming | None,
 ) -> str: ...
 def asked(
@@ -39,25 +39,25 @@ def choose(
     | None
 ): ...
 def export_kept(knowledge: KnowledgeBase, plan: KeptPlan) -> tuple[str, list[tuple[str, bytes]]]: ...
-def check_shapes(knowledge: KnowledgeBase, values: list[tuple[int, int, list[int]]], about: Coming | Asked | None) -> None: ...
+def check_shapes(knowledge: KnowledgeBase, values: list[tuple[int, Holds, list[int]]], about: Coming | Asked | None) -> None: ...
 def worlds(
     knowledge: KnowledgeBase,
     question: dict[str, Any],
-    values: list[tuple[int, int, Any, Any]],
+    values: list[tuple[int, Holds, Any, Any]],
     coming: Coming | None,
 ) -> tuple[float, list[tuple[int, bytes, bytes]]]: ...
 def log_probability(
     knowledge: KnowledgeBase,
     formula: str,
     laws: list[str] | None,
-    values: list[tuple[int, int, Any, Any]],
+    values: list[tuple[int, Holds, Any, Any]],
     coming: Coming | None,
 ) -> float: ...
 def export_worlds(
     knowledge: KnowledgeBase,
     formula: str | None,
     laws: list[str] | None,
-    values: list[tuple[int, int, list[int]]],
+    values: list[tuple[int, Holds, list[int]]],
     coming: Coming | None,
 ) -> tuple[str, list[tuple[str, bytes]], list[tuple[int, bytes | None, bytes | None, bytes | None]]] | None: ...
 def identify(
@@ -143,7 +143,7 @@ class KnowledgeBase:
     ) -> tuple[Asked, list[tuple[int, list[Any], bytes, int, int]], list[float]]: ...
     def evaluate(
         self,
-        values: list[tuple[int, int, Any, Any]],
+        values: list[tuple[int, Holds, Any, Any]],
         alpha: float,
         p: float,
         p_forall: float,
@@ -153,6 +153,14 @@ class KnowledgeBase:
         exchange: Any = None,
         weights: list[tuple[int, float]] | None = None,
     ) -> Evaluated: ...
+
+class Holds:
+    """Which numbers an array holds: for each tuple of individuals of a predicate, for each row that it is asked about, or for
+    each row of a request."""
+
+    GRID: ClassVar[Holds]
+    ROWS: ClassVar[Holds]
+    REQUEST: ClassVar[Holds]
 
 class Coming: ...
 

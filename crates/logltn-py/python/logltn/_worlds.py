@@ -152,7 +152,7 @@ class Worlds:
         question = ask(what, laws, count, seed)
         number, parts = _native.worlds(other._native, question, entries, _given.coming(other, batch, sorts, tables))
         names, outputs = list(self._places), other._native.outputs
-        given = {names[place]: (array.reshape(()) if kind & 4 else array, outputs[place]) for place, kind, array, _ in entries}
+        given = {names[place]: (array, outputs[place]) for place, _, array, _ in entries}
         told = [(names[place], np.frombuffer(at, np.int64), np.frombuffer(data)) for place, at, data in parts]
         return given, [part for part in told if part[0] in given], number
 

@@ -135,7 +135,7 @@ impl Data {
     }
 
     /// The index of the value for some individuals, counted from 0; `None` if one of them has none.
-    pub fn function_row(&self, function: FunctionId, individuals: &[u32]) -> Option<usize> {
+    pub(crate) fn function_row(&self, function: FunctionId, individuals: &[u32]) -> Option<usize> {
         let mut row = 0;
         for (argument, &individual) in self.theory()[function].arguments.iter().zip(individuals) {
             let ArgumentSort::Sort(sort) = argument else {

@@ -232,7 +232,7 @@ impl Data {
     }
 
     /// Whether an axiom, or a member of a family, is a law.
-    pub fn is_law(&self, axiom: &str) -> bool {
+    pub(crate) fn is_law(&self, axiom: &str) -> bool {
         let family = axiom.split('[').next();
         (self.laws.iter()).any(|law| law == axiom || Some(law.as_str()) == family)
     }

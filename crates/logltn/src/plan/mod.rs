@@ -393,11 +393,6 @@ impl Plan {
             .collect()
     }
 
-    /// Whether parts of axioms are computed once for all their places ([`PlanOptions::share`]).
-    pub fn shares_parts(&self) -> bool {
-        self.strata.strata.iter().any(|s| s.shared.is_some())
-    }
-
     /// Warnings about what is probably a mistake: guards that keep nothing, families without
     /// members.
     pub fn warnings(&self) -> &Diagnostics {

@@ -6,7 +6,8 @@ use logltn_nn::Floats;
 use rayon::prelude::*;
 
 use super::super::rows_shape;
-use super::{Lane, Model, OutOfRange, Rows, What};
+use super::out_of_range::OutOfRange;
+use super::{Lane, Model, Rows, What};
 
 /// This many individuals are a thread's at once.
 const CHUNK: usize = 1024;
@@ -72,10 +73,7 @@ impl Model {
         self.set_numbers(numbers);
         let found = self.scores_in(closed, feed, questions, of, individuals);
         found.map(Some).map_err(|(tuple, wrong)| {
-            let rows = Rows {
-                individuals: &tuple,
-                count: 1,
-            };
+            let rows = Rows::new(&tuple, tuple.len(), numbers);
             self.refuse((closed, feed), rows, wrong)
         })
     }
@@ -136,10 +134,7 @@ impl Model {
                         let last = room.tuples.len() - feed.arity;
                         room.tuples[last + of] = individual;
                     }
-                    let rows = Rows {
-                        individuals: &room.tuples,
-                        count: out.len(),
-                    };
+                    let rows = Rows::new(&room.tuples, feed.arity, &[]);
                     room.lane.work.prepare(tape);
                     for (&at, sums) in split.rest.known.iter().zip(&room.sums) {
                         let sums = sums[question * width + from..].iter().copied();

@@ -32,7 +32,7 @@ class Call(NamedTuple):
     knowledge: Any
     native: Any
     # What each tensor is.
-    which: list[tuple[int, int]]
+    which: list[tuple[int, _native.Holds]]
     alpha: Any
     p: Any
     p_forall: Any
@@ -54,7 +54,7 @@ _PLAIN = (torch.Tensor, torch.nn.Parameter)
 READS_TENSORS = _native.know_torch(*_PLAIN, torch.int64, torch.strided)
 
 
-def _entries(which: list[tuple[int, int]], tensors: Any, needed: Any) -> tuple[list[tuple[Any, ...]], list[Any]]:
+def _entries(which: list[tuple[int, _native.Holds]], tensors: Any, needed: Any) -> tuple[list[tuple[Any, ...]], list[Any]]:
     """Values as the native part reads them, in place, and new tensors for the gradients that are needed, which it writes in place.
 
     Tensors are handed over as they are, if this PyTorch tells the native part about them at once, or as the place of the first of
@@ -62,23 +62,19 @@ def _entries(which: list[tuple[int, int]], tensors: Any, needed: Any) -> tuple[l
     here. Whoever calls this keeps them until the native part is done."""
     entries: list[tuple[Any, ...]] = []
     gradients: list[Any] = []
-    for (place, kind), tensor, need in zip(which, tensors, needed):
+    for (place, holds), tensor, need in zip(which, tensors, needed):
         # Dense, whatever the strides of the values are.
         gradient = torch.empty_like(tensor, memory_format=_DENSE) if need else None
         if READS_TENSORS and type(tensor) in _PLAIN and not tensor.is_neg():
-            entries.append((place, kind, tensor, gradient))
+            entries.append((place, holds, tensor, gradient))
             gradients.append(gradient)
             continue
         if tensor.is_contiguous() and type(tensor) in _PLAIN and not tensor.is_neg() and (start := tensor.data_ptr()):
             shape, double = tensor.shape, tensor.dtype is torch.float64
-            entries.append((place, kind, (start, shape, double), None if gradient is None else (gradient.data_ptr(), shape, double)))
+            entries.append((place, holds, (start, shape, double), None if gradient is None else (gradient.data_ptr(), shape, double)))
             gradients.append(gradient)
             continue
-        array = tensor.numpy(force=True)
-        room = None if gradient is None else gradient.numpy()
-        if not array.shape:  # no buffer without axes
-            kind, array, room = kind + 4, array.reshape(1), None if room is None else room.reshape(1)
-        entries.append((place, kind, array, room))
+        entries.append((place, holds, tensor.numpy(force=True), None if gradient is None else gradient.numpy()))
         gradients.append(gradient)
     return entries, gradients
 

@@ -12,6 +12,7 @@ import torch
 from .. import _given, _native
 from .._asking import Asking, Explanation, call_parameters
 from .._given import AtRows, Percentile, Problems
+from .._native import Holds
 from .._knowledge_base import KnowledgeBase as _KnowledgeBase
 from .._knowledge_base import Evaluation, Truths, _double
 from .._theory import Theory
@@ -206,7 +207,7 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
         which, native = call.which, call.native
         # Rows whose order depends on the plan are those of this call alone.
         settled = native.settled
-        by_rows = _transforming() is not None or any(kind and not settled[place] for place, kind in which)
+        by_rows = _transforming() is not None or any(holds is not Holds.GRID and not settled[place] for place, holds in which)
         asked, requests, numbers = native.requests(call.coming, by_rows)
         given = {place for place, _ in which}
         places, outs = self._run(call.knowledge, requests, numbers, call.given[0], functions, given)
@@ -223,7 +224,7 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
 
     def _run(
         self, knowledge: _KnowledgeBase, requests: list[Any], numbers: list[float], sorts: Any, functions: Any, given: set[int]
-    ) -> tuple[list[tuple[int, int]], list[torch.Tensor]]:
+    ) -> tuple[list[tuple[int, Holds]], list[torch.Tensor]]:
         """The networks' answers to requests, except for predicates that are given."""
         asked = []
         for predicate, shape, rows, arity, count in requests:
@@ -286,7 +287,7 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
         self._look(call, tensors)
         if type(call.coming) is Answered and torch.is_grad_enabled() and not loss.requires_grad:
             # An empty batch needs no networks; `backward` in a loop must then do nothing and not fail.
-            if not any(kind == 2 and tensor.numel() for (_, kind), tensor in zip(call.which, tensors)):
+            if not any(holds is Holds.REQUEST and tensor.numel() for (_, holds), tensor in zip(call.which, tensors)):
                 loss.requires_grad_()
         return loss
 
@@ -300,8 +301,8 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
         if not unseen:
             return
         asked = call.coming.predicates if type(call.coming) is Answered else None
-        for (place, kind), value in zip(call.which, tensors):
-            name = self._names[asked[place] if kind == 2 and asked is not None else place]
+        for (place, holds), value in zip(call.which, tensors):
+            name = self._names[asked[place] if holds is Holds.REQUEST and asked is not None else place]
             if name in unseen and value.is_cpu and value.numel():
                 unseen.discard(name)
                 if knowledge._takes_logits(name):
@@ -462,19 +463,19 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
 
     def _read(
         self, knowledge: _KnowledgeBase, named: Mapping[str, Any]
-    ) -> tuple[list[torch.Tensor], list[tuple[int, int]], torch.dtype | None, torch.device | None]:
+    ) -> tuple[list[torch.Tensor], list[tuple[int, Holds]], torch.dtype | None, torch.device | None]:
         """Values as tensors, and what each of them is."""
         places = knowledge._places
         transforms = _transforming() is not None
         problems: Problems = []
         tensors: list[torch.Tensor] = []
-        which: list[tuple[int, int]] = []
+        which: list[tuple[int, Holds]] = []
         dtype: torch.dtype | None = None
         device: torch.device | None = None
         for name, value in named.items():
-            kind = 0
+            holds = Holds.GRID
             if isinstance(value, AtRows):
-                kind, value = 1, value.values
+                holds, value = Holds.ROWS, value.values
             if not isinstance(value, torch.Tensor):
                 value = self._tensor(name, value, problems)
                 if value is None:
@@ -503,7 +504,7 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
             if dtype is not kept:
                 dtype = value.dtype if dtype is None or dtype is value.dtype else torch.float64
             tensors.append(value)
-            which.append((places[name], kind))
+            which.append((places[name], holds))
         if problems:
             _native.raise_problems(problems)
         return tensors, which, dtype, device
@@ -554,12 +555,9 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
             requests, numbers = _native.asked(native, asked, coming)
             places, outs = self._run(knowledge, requests, numbers, features, functions, given)
             which, tensors = [*which, *places], [*tensors, *outs]
-        entries: list[tuple[int, int, np.ndarray, np.ndarray | None]] = []
-        for (place, kind), value in zip(which, tensors):
-            array = (value.float() if value.dtype in _HALF else value).detach().cpu().numpy()
-            if array.ndim == 0:  # no buffer without axes
-                kind, array = kind + 4, array.reshape(1)
-            entries.append((place, kind, array, None))
+        entries: list[tuple[int, Holds, np.ndarray, np.ndarray | None]] = []
+        for (place, holds), value in zip(which, tensors):
+            entries.append((place, holds, (value.float() if value.dtype in _HALF else value).detach().cpu().numpy(), None))
         return _native.ask(native, asked, entries, coming)
 
     def rows(self, predicate: str, **arguments: Any) -> Any:

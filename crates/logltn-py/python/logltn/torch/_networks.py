@@ -15,6 +15,7 @@ from torch import nn
 
 from .. import _native
 from .._given import Problems, strings
+from .._native import Holds
 
 
 class Meaning:
@@ -208,10 +209,10 @@ class Run:
         self.sorts = sorts  # what comes with the call
         self.applied: dict[str, Applied] = {}
 
-    def values(self, given: set[int]) -> tuple[list[tuple[int, int]], list[torch.Tensor]]:
+    def values(self, given: set[int]) -> tuple[list[tuple[int, Holds]], list[torch.Tensor]]:
         """The numbers of all requests, except for predicates that are given."""
         asked: list[tuple[int, Any]] = []
-        which: list[tuple[int, int]] = []
+        which: list[tuple[int, Holds]] = []
         tensors: list[torch.Tensor] = []
         for place, request in enumerate(self.requests):
             name = self.owner._names[request[0]]
@@ -222,7 +223,7 @@ class Run:
             if len(request[2]) or self.owner._group is not None:
                 asked.append((place, request))
             elif (nothing := self._of_no_rows(name)) is not None:
-                which.append((place, 2))
+                which.append((place, Holds.REQUEST))
                 tensors.append(nothing)
         asked, shared = merged(asked)
         self._apply_functions(asked)
@@ -240,7 +241,7 @@ class Run:
             for (place, _, _), part in zip(group, out.split(counts)):
                 owners: list[tuple[int, Any]] = [*shared.get(place, [])] or [(place, None)]
                 for own, among in owners:
-                    which.append((own, 2))
+                    which.append((own, Holds.REQUEST))
                     tensors.append(part if among is None else gather(part, torch.from_numpy(among)))
         return which, tensors
 

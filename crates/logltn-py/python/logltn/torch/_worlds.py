@@ -10,6 +10,7 @@ import torch
 
 from .. import _given, _native
 from .._given import AtRows
+from .._native import Holds
 from .._worlds import ask, numbers, text
 from torch.autograd.function import once_differentiable
 
@@ -257,7 +258,7 @@ def _where_told(told: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
 
 def _arrays(given: Any, call: Any, tensors: list[torch.Tensor]) -> dict[str, Any]:
     arrays = (tensor.detach().numpy() for tensor in tensors)
-    return {name: AtRows(array) if kind & 1 else array for name, (_, kind), array in zip(given, call[1], arrays)}
+    return {name: AtRows(array) if holds is Holds.ROWS else array for name, (_, holds), array in zip(given, call[1], arrays)}
 
 
 def _degrees(kind: str, numbers: torch.Tensor) -> torch.Tensor:

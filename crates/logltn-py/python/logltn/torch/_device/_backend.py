@@ -9,6 +9,7 @@ import torch
 
 from ... import _native
 from ..._given import Problems
+from ..._native import Holds
 from ... import _plan as plans
 from .._autograd import Answered
 from ._engine import Engine
@@ -88,7 +89,7 @@ class Backend:
     def find(self, call: Any, device: torch.device, tensors: list[torch.Tensor], stays: bool = False) -> Engine | None:
         """The plan of a call on a device; none if the call is better left to the CPU engine, unless it is to stay."""
         native, which, about = call.native, call.which, call.coming
-        by_rows = any(kind == 2 or kind == 1 and not native.settled[place] for place, kind in which)
+        by_rows = any(holds is Holds.REQUEST or holds is Holds.ROWS and not native.settled[place] for place, holds in which)
         dtype, numbers = self._precision(tensors), sum(t.numel() for t in tensors)
         key = (native, str(device), dtype, by_rows, about)
         engine = self._plans.get(key)
@@ -126,7 +127,7 @@ class Backend:
         device = self.device(tensors)
         if device is None:
             return None
-        values = [(place, kind, list(tensor.shape)) for (place, kind), tensor in zip(which, tensors)]
+        values = [(place, holds, list(tensor.shape)) for (place, holds), tensor in zip(which, tensors)]
         key = (native, str(device), formula, coming, str(values), None if laws is None else tuple(laws))
         if key not in self._worlds:
             from ._worlds import DeviceWorlds
@@ -178,9 +179,9 @@ class Backend:
         engine.history.calls += 1
         if call.weights is not None:
             engine = engine.weighing(call.weights)
-        shapes = tuple((place, kind, tuple(t.shape)) for (place, kind), t in zip(which, tensors))
+        shapes = tuple((place, holds, tuple(t.shape)) for (place, holds), t in zip(which, tensors))
         if shapes not in engine.fitting:
-            given = [(place, kind, list(shape)) for place, kind, shape in shapes]
+            given = [(place, holds, list(shape)) for place, holds, shape in shapes]
             _native.check_shapes(native, given, native_about(about))
             engine.fitting.add(shapes)
         if check:
@@ -190,10 +191,7 @@ class Backend:
     @staticmethod
     def _look(native: Any, which: Any, tensors: Any, about: Any) -> None:
         """Raises what is wrong with numbers, which means waiting for them."""
-        entries = []
-        for (place, kind), tensor in zip(which, tensors):
-            array = tensor.detach().cpu().numpy()
-            entries.append((place, kind, array, None) if array.shape else (place, kind + 4, array.reshape(1), None))
+        entries = [(place, holds, tensor.detach().cpu().numpy(), None) for (place, holds), tensor in zip(which, tensors)]
         native.evaluate(entries, 1.0, 2.0, 2.0, about, False)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..._native import Holds
 from ..._plan import ChosenRows, ExportedPlan
 from . import _literals
 from ._blocks import BINDINGS, KEPT, Blocks
@@ -159,12 +160,12 @@ class Engine:
             return self.strata.offset(self.strata.outside(axiom), node)
         return self.offsets[node["request"]][node["negated"]]
 
-    def _targets(self, place: int, kind: int) -> list[tuple[int, Tensor | None]]:
+    def _targets(self, place: int, holds: Holds) -> list[tuple[int, Tensor | None]]:
         """The requests whose numbers a tensor has, and where their rows are in it."""
-        if kind == 2:
+        if holds is Holds.REQUEST:
             return [(place, self._places[place][3])]
         return [
-            (i, own[1] if kind == 0 else own[2])
+            (i, own[1] if holds is Holds.GRID else own[2])
             for i, own in enumerate(self._places)
             if own[0] == place and self._count(i) > 0
         ]
@@ -174,11 +175,11 @@ class Engine:
         rows = self._rows[request]
         return self.requests[request]["rows"] if rows is None else len(rows)
 
-    def numbers(self, which: list[tuple[int, int]], tensors: Any) -> list[Tensor]:
+    def numbers(self, which: list[tuple[int, Holds]], tensors: Any) -> list[Tensor]:
         """By request: its rows of numbers, `[n, width]`."""
         found: list[Any] = [None] * len(self.requests)
-        for (place, kind), tensor in zip(which, tensors):
-            for request, rows in self._targets(place, kind):
+        for (place, holds), tensor in zip(which, tensors):
+            for request, rows in self._targets(place, holds):
                 own = tensor.detach().to(self.dtype).reshape(-1, self.requests[request]["width"])
                 found[request] = own if rows is None else own.index_select(0, rows)
         for i, (request, rows) in enumerate(zip(self.requests, self._rows)):
@@ -189,15 +190,15 @@ class Engine:
             found[i] = zeros if found[i] is None or rows is None else zeros.index_copy_(0, rows, found[i])
         return found
 
-    def gradients(self, which: list[tuple[int, int]], tensors: Any, needed: Any, by: list[Tensor]) -> list[Tensor | None]:
+    def gradients(self, which: list[tuple[int, Holds]], tensors: Any, needed: Any, by: list[Tensor]) -> list[Tensor | None]:
         """The derivatives by the tensors, from those by the requests' numbers."""
         found: list[Tensor | None] = []
-        for (place, kind), tensor, need in zip(which, tensors, needed):
+        for (place, holds), tensor, need in zip(which, tensors, needed):
             if not need:
                 found.append(None)
                 continue
             total: Tensor | None = None
-            for request, rows in self._targets(place, kind):
+            for request, rows in self._targets(place, holds):
                 own, there = by[request], self._rows[request]
                 if there is not None:
                     own = own.index_select(0, there)

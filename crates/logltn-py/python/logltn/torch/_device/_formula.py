@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..._native import Holds
 from . import _literals
 from ._blocks import Block
 from ._engine import Engine
@@ -51,11 +52,11 @@ class Formula(Run):
         return self._aggregate(aggregator, self.settings[axiom], inner, self.empty(node), x, c)
 
 
-def _numbers(engine: Engine, which: list[tuple[int, int]], tensors: Any) -> list[Tensor]:
+def _numbers(engine: Engine, which: list[tuple[int, Holds]], tensors: Any) -> list[Tensor]:
     """By request: its rows of numbers, `[n, width]`."""
     found: list[Any] = [None] * len(engine.requests)
-    for (place, kind), tensor in zip(which, tensors):
-        for request, rows in engine._targets(place, kind):
+    for (place, holds), tensor in zip(which, tensors):
+        for request, rows in engine._targets(place, holds):
             own = tensor.to(engine.dtype).reshape(-1, engine.requests[request]["width"])
             found[request] = own if rows is None else own.index_select(0, rows)
     for i, (request, rows) in enumerate(zip(engine.requests, engine._rows)):
@@ -67,7 +68,7 @@ def _numbers(engine: Engine, which: list[tuple[int, int]], tensors: Any) -> list
 
 
 def formula(
-    engine: Engine, which: list[tuple[int, int]], tensors: Any, parameters: Any, weights: Any, leave_out_empty: bool
+    engine: Engine, which: list[tuple[int, Holds]], tensors: Any, parameters: Any, weights: Any, leave_out_empty: bool
 ) -> tuple[Tensor, Tensor]:
     """The truths of all axioms and the loss, with all their derivatives. `weights` has those of the axioms, numbers or tensors."""
     settings = [engine._settings(axiom, parameters) for axiom in engine.axioms]

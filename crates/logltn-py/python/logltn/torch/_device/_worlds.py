@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..._native import Holds
 from ._circuits import Circuit, CircuitEngine
 
 # How many numbers worlds that are drawn at once may take.
@@ -191,12 +192,12 @@ def _drawn(circuit: Circuit, logs: Tensor, count: int, seed: int) -> Tensor:
 class DeviceWorlds(CircuitEngine):
     """A plan of laws alone, or of a formula given them. Values may have gradients."""
 
-    def _own(self, which: list[tuple[int, int]], tensors: list[Tensor]) -> Tensor:
+    def _own(self, which: list[tuple[int, Holds]], tensors: list[Tensor]) -> Tensor:
         """The logs of all states, row by row; values that are not given are not asked about."""
         numbers = []
         found: dict[int, Tensor] = {}
-        for (place, kind), tensor in zip(which, tensors):
-            for request, rows in self._targets(place, kind):
+        for (place, holds), tensor in zip(which, tensors):
+            for request, rows in self._targets(place, holds):
                 own = tensor.to(self.dtype).reshape(-1, self.requests[request]["width"])
                 found[request] = own if rows is None else own.index_select(0, rows)
         for i, request in enumerate(self.requests):
@@ -204,11 +205,11 @@ class DeviceWorlds(CircuitEngine):
             numbers.append(found.get(i, empty))
         return self.logs(numbers)
 
-    def log_probability(self, which: list[tuple[int, int]], tensors: list[Tensor]) -> Tensor:
+    def log_probability(self, which: list[tuple[int, Holds]], tensors: list[Tensor]) -> Tensor:
         """Of the one axiom that is no law."""
         return self._truths_of(self._own(which, tensors).index_select(0, self._states)).sum()
 
-    def marginals(self, which: list[tuple[int, int]], tensors: list[Tensor]) -> tuple[Tensor, Tensor]:
+    def marginals(self, which: list[tuple[int, Holds]], tensors: list[Tensor]) -> tuple[Tensor, Tensor]:
         """By state of all rows, its probability given the laws; and the entropy of the atoms that laws speak of."""
         every = self._own(which, tensors)
         logs = every.index_select(0, self._states)
@@ -226,7 +227,7 @@ class DeviceWorlds(CircuitEngine):
         entropy = entropy - (p * logs).sum()
         return every.exp().index_copy(0, self._states, p), entropy
 
-    def world(self, which: list[tuple[int, int]], tensors: list[Tensor]) -> tuple[Tensor, Tensor]:
+    def world(self, which: list[tuple[int, Holds]], tensors: list[Tensor]) -> tuple[Tensor, Tensor]:
         """By first state of each variable, the state in the most probable world, −1 where laws do not speak of it; and the log of its
         probability given the laws."""
         logs = self._own(which, tensors).index_select(0, self._states)
@@ -242,7 +243,7 @@ class DeviceWorlds(CircuitEngine):
 
         return self._told((), states), number
 
-    def sample(self, which: list[tuple[int, int]], tensors: list[Tensor], count: int, seed: int) -> Tensor:
+    def sample(self, which: list[tuple[int, Holds]], tensors: list[Tensor], count: int, seed: int) -> Tensor:
         """The same of worlds drawn at random, which are the last axis."""
         logs = self._own(which, tensors).index_select(0, self._states)
         return self._told((count,), lambda circuit: _drawn(circuit, circuit.own(logs), count, seed))
@@ -258,7 +259,7 @@ class DeviceWorlds(CircuitEngine):
             out.index_copy_(0, first, states(circuit).reshape(-1, *more))
         return out
 
-    def join(self, which: tuple[int, int], own: Tensor, told: Tensor, state: int | None, join: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    def join(self, which: tuple[int, Holds], own: Tensor, told: Tensor, state: int | None, join: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
         """What is said of a predicate: of each row that there is a request for, what `join` makes of what is told, by state of all rows, and
         of what was said. Told is one state of each variable; without it all classes of a softmax, and of others being true."""
         shape, more = own.shape, told.shape[1:]

@@ -1,0 +1,161 @@
+//! Numbers of closed forms that cannot be, and what to say of them.
+
+use logltn::vector::Real;
+use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, OutputKind};
+
+use super::super::inputs::Sources;
+use super::super::{Model, Rows};
+use super::{Closed, ClosedFeed};
+
+/// What is off by no more than this many roundings is as meant: the cosine of a vector with itself is at most 1.
+const ROUNDINGS: f64 = 32.0;
+
+/// A row whose number cannot be.
+pub(super) struct OutOfRange {
+    pub row: usize,
+    pub value: f64,
+}
+
+impl Closed {
+    /// Whether all numbers can be what they are to be.
+    pub(super) fn in_range<T: Real>(
+        &self,
+        sources: Sources<'_>,
+        out: &mut [T],
+    ) -> Result<(), OutOfRange> {
+        match sources.are_stopped() {
+            // After a stop request these numbers are not used.
+            true => Ok(()),
+            false => in_range(self.form.output().kind, out),
+        }
+    }
+}
+
+/// Whether all numbers can be what they are to be; what is off by roundings is set right.
+fn in_range<T: Real>(kind: OutputKind, numbers: &mut [T]) -> Result<(), OutOfRange> {
+    let slack = T::from_f64(ROUNDINGS * T::EPSILON.to_f64());
+    let (least, most) = match kind {
+        OutputKind::Truth => (T::ZERO, T::ONE),
+        OutputKind::LogTruth => (T::MIN_VALUE, T::ZERO),
+        OutputKind::Sigmoid | OutputKind::Softmax => (T::MIN_VALUE, T::MAX_VALUE),
+    };
+    for (row, x) in numbers.iter_mut().enumerate() {
+        if *x >= least && *x <= most {
+            continue;
+        }
+        if !(*x >= least - slack && *x <= most + slack) {
+            let value = x.to_f64();
+            return Err(OutOfRange { row, value });
+        }
+        *x = if *x < least { least } else { most };
+    }
+    Ok(())
+}
+
+impl Model {
+    pub(super) fn refuse(
+        &self,
+        (closed, feed): (usize, usize),
+        rows: Rows<'_>,
+        wrong: OutOfRange,
+    ) -> Diagnostics {
+        let closed = &self.closed[closed];
+        let feed = &closed.feeds[feed];
+        let tuple = rows.row(wrong.row);
+        self.out_of_range(closed, feed, wrong.row, tuple, wrong.value)
+            .into()
+    }
+
+    /// What to say of a number that cannot be: of which individuals it is, and what it was made of.
+    fn out_of_range(
+        &self,
+        closed: &Closed,
+        feed: &ClosedFeed,
+        row: usize,
+        tuple: &[u32],
+        value: f64,
+    ) -> Diagnostic {
+        let name = &self.theory[closed.predicate].name;
+        let mut leaves = tuple.iter().copied();
+        let arguments: Vec<String> = (feed.shape.iter())
+            .map(|shape| self.shown(shape, &mut leaves))
+            .collect();
+        let atom = format!("{name}({})", arguments.join(", "));
+        let kind = closed.form.output().kind;
+        let (what, must) = match kind {
+            OutputKind::Truth => ("truth", "a truth lies between 0 and 1"),
+            OutputKind::LogTruth => ("log truth", "the log of a truth is at most 0"),
+            OutputKind::Sigmoid | OutputKind::Softmax => ("logit", ""),
+        };
+        let (message, help) = match value.is_finite() {
+            true => (
+                format!("`{atom}` has the {what} {value}, but {must}"),
+                match (kind, closed.form.learnt().first()) {
+                    (OutputKind::Truth, _) => {
+                        "`sigmoid(…)`, and `exp(-…)` of something positive, lie between 0 and 1".to_string()
+                    }
+                    (_, Some((learnt, _))) => format!(
+                        "if `{learnt}` must stay positive, write `softplus({learnt})`, or keep it where it is with \
+                         `freeze = [\"{name}\"]` under `[train]`"
+                    ),
+                    _ => "a log truth is minus something positive, such as `-dist(u, v)`".to_string(),
+                },
+            ),
+            false => (
+                format!("`{atom}` has the {what} {value}"),
+                "look for a division by 0, the `log` of 0 or the `sqrt` of something negative, or a number that has \
+                 become too large"
+                    .to_string(),
+            ),
+        };
+        let mut made_of = Vec::new();
+        let names = closed.form.argument_names(feed.shape.len());
+        for (leaf, piece) in closed.tape.leaves().zip(&feed.pieces) {
+            if leaf.length == 1 {
+                let mut number = [0.0_f64];
+                self.sources().put(tuple, row, piece, &mut number);
+                let argument = names.get(leaf.argument).map_or("", String::as_str);
+                made_of.push(format!("`{argument}` is {}", number[0]));
+            }
+        }
+        for ((learnt, _), table) in closed.form.learnt().iter().zip(&closed.learnt) {
+            if let [number] = self.learnable[*table].values[..] {
+                made_of.push(format!("`{learnt}` is {number}"));
+            }
+        }
+        let error = Diagnostic::error(Code::ClosedFormOutOfRange, message);
+        let error = match made_of.is_empty() {
+            true => error,
+            false => error.note(format!("here {}", made_of.join(", "))),
+        };
+        closed.form.mark(error).help(help)
+    }
+
+    /// An argument as users write it.
+    fn shown(&self, shape: &ArgumentShape, leaves: &mut impl Iterator<Item = u32>) -> String {
+        match shape {
+            ArgumentShape::Individual(sort) => {
+                let individual = leaves.next().unwrap_or(0);
+                let constant = self.vectors[sort.index()].constant(individual);
+                match constant {
+                    Some(name) => name.to_string(),
+                    None => self.theory[*sort].individual_name(individual as usize),
+                }
+            }
+            ArgumentShape::Number => {
+                let number = leaves.next().and_then(|n| self.numbers.get(n as usize));
+                number.map_or(String::new(), f64::to_string)
+            }
+            ArgumentShape::Row(function) => {
+                let row = leaves.next().unwrap_or(0);
+                format!("row {row} of {}", self.theory[*function].name)
+            }
+            ArgumentShape::Apply(function, arguments) => {
+                let name = &self.theory[*function].name;
+                let arguments: Vec<String> =
+                    arguments.iter().map(|a| self.shown(a, leaves)).collect();
+                format!("{name}({})", arguments.join(", "))
+            }
+        }
+    }
+}
