@@ -11,7 +11,7 @@
 //! | stories | [`Family`]: stories of a made-up family, of any length |
 //! | PASCAL-Part | [`pascal_part_scenes`]: pictures full of boxes; [`simulated_features`]: what a detector might compute from them |
 //!
-//! [`mnist`] reads the digits that the repository ships, and [`places`] finds the folders of real data.
+//! [`mnist`] reads the digits that the repository ships, and [`data_folders`] finds the folders of real data.
 //!
 //! The same seed gives the same bits on every platform ([`logltn_learn::random`] says how), so the files that
 //! `examples/make_standin` makes from them can be compared byte by byte.
