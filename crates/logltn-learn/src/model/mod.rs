@@ -265,6 +265,8 @@ impl Model {
         self.foretell();
         self.run(Purpose::Looking);
         self.evaluate_closed(engine)?;
+        // What networks leave out when they are stopped must not be taken for what they say.
+        self.unless_stopped()?;
         self.hand_out(engine)
     }
 

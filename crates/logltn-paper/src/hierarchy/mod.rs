@@ -432,7 +432,7 @@ impl Experiment for Hierarchy {
             test,
             ..
         } = &self.data;
-        let no_tree = "; no tree, so learning under the law is too hard, and worlds that keep it are minimum cuts";
+        let no_tree = "; no tree, so learning under the law takes long and is left out unless asked for, and worlds that keep it are minimum cuts";
         let sizes = format!(
             "{labels} labels, {} links, {} things to learn from and {} to test{}",
             isa.len(),

@@ -294,9 +294,11 @@ impl Nodes {
 
     /// Checks that time and memory are left, with this much else in memory.
     pub fn go_on(&mut self, others: usize) -> Result<(), TooHard> {
+        // At the first call, too: without any time there is no circuit.
+        let look = self.calls.is_multiple_of(64);
         self.calls += 1;
         if self.circuit.edges().max(others) > self.budget.edges
-            || self.calls.is_multiple_of(64) && self.started.elapsed() > self.budget.time
+            || look && self.started.elapsed() > self.budget.time
         {
             return Err(TooHard {
                 variables: self.circuit.domains.len(),
