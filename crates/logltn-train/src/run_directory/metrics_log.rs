@@ -278,7 +278,7 @@ fn kept(file: &File, after: u64) -> io::Result<(u64, u64)> {
         let step = serde_json::from_slice::<Step>(&line).map(|found| found.step);
         match step {
             Ok(step)
-                if step == last + 1
+                if (step == last + 1 || length == 0)
                     && step <= after
                     && line.ends_with(b"\n")
                     && LINE.is_whole(&line) =>

@@ -184,7 +184,7 @@ pub struct RecordReader {
     bytes: Vec<u8>,
     /// Where the next line begins.
     position: u64,
-    /// The step of the last record read; `None` where the file was not read from its beginning.
+    /// The step of the last record read. The first one may have any: a session may have been stepped before its run.
     last: Option<u64>,
 }
 
@@ -192,9 +192,7 @@ impl RecordReader {
     pub(super) fn open(path: &Path) -> Result<RecordReader, Diagnostics> {
         let file = logltn_data::open_file(path)
             .map_err(|error| explain(path, "cannot be read", &error))?;
-        let mut reader = RecordReader::new(file, path.display().to_string());
-        reader.last = Some(0);
-        Ok(reader)
+        Ok(RecordReader::new(file, path.display().to_string()))
     }
 
     /// Reads the records of an open `metrics.jsonl` from where the file is, which must be the beginning of a line;

@@ -447,8 +447,7 @@ fn damaged_metrics_are_refused_or_made_again() {
     // Lines that are gone, there twice or moved, each of them whole.
     let lines: Vec<&str> = std::str::from_utf8(&records).unwrap().lines().collect();
     for order in [
-        &[1, 2, 3, 4, 5, 6, 7][..],
-        &[0, 1, 3, 4, 5, 6, 7],
+        &[0, 1, 3, 4, 5, 6, 7][..],
         &[0, 1, 1, 2, 3, 4, 5, 6, 7],
         &[0, 2, 1, 3, 4, 5, 6, 7],
     ] {
