@@ -247,28 +247,34 @@ impl<T: Precision> Engine<T> {
         let lanes = lanes.clamp(1, MAX_LANES.min(affordable));
         // On two cores, three equal lanes would take as long as four.
         let lanes = 1 << lanes.ilog2();
-        let share = works.div_ceil(lanes);
         self.lanes.resize_with(lanes as usize, LaneWork::default);
         self.lanes.iter_mut().for_each(|l| l.items.clear());
-        let (mut at, mut room) = (0, share);
+        // What a lane leaves, as the bindings of a part are long, is for all lanes after it.
+        let (mut at, mut left) = (0, works);
+        let mut room = left.div_ceil(lanes);
         for part in 0..self.parts.len() {
             let (total, cost) = self.size_and_cost(&self.parts[part]);
+            let nearest = |room: u64| room.saturating_add(cost / 2) / cost.max(1);
             let mut start = 0;
             loop {
+                if nearest(room) == 0
+                    && at + 1 < self.lanes.len()
+                    && !self.lanes[at].items.is_empty()
+                {
+                    at += 1;
+                    room = left.div_ceil(lanes - at as u64);
+                }
                 let last = at + 1 == self.lanes.len();
                 let fits = if last {
                     total - start
                 } else {
-                    (room / cost).max(1)
+                    nearest(room).max(1)
                 };
                 let end = (start + fits).min(total);
                 self.lanes[at].items.push(Item { part, start, end });
                 let used = (end - start).saturating_mul(cost).max(1);
                 room = room.saturating_sub(used);
-                if room < cost && !last {
-                    at += 1;
-                    room = share;
-                }
+                left = left.saturating_sub(used);
                 start = end;
                 if start >= total {
                     break;
