@@ -410,7 +410,7 @@ fn prepare_member<'a>(
         shards.check(axiom, &formula, semantics)?;
     }
     let mut rewrites = Vec::new();
-    let normal = formula;
+    let mut normal = formula;
     let hard = semantics.exact && problem.data.is_law(&name);
     let leading = match semantics.exact && (hard || !options.joint) {
         true => leading_foralls(&axiom.formula).min(normal.foralls()),
@@ -427,6 +427,7 @@ fn prepare_member<'a>(
     // The `find` is not part of the event.
     let leading = leading.max(ranked);
     let explained = options.ranked == Ranked::Foralls && !hard;
+    let written = explained.then(|| normal.under_mut(ranked).clone());
     let mut prepared = Prepared {
         scope,
         index,
@@ -437,7 +438,7 @@ fn prepare_member<'a>(
         hard,
         leading,
         ranked,
-        written: explained.then(|| normal.clone()),
+        written,
         normal,
     };
     prepared.keep_form(options);
@@ -483,7 +484,7 @@ fn ground_prepared(
     }
     prepared.keep_form(options);
     let Prepared {
-        normal,
+        mut normal,
         name,
         individuals,
         forms,
@@ -497,8 +498,7 @@ fn ground_prepared(
     let form = written.map(|written| {
         Arc::new(Ungrounded {
             written,
-            eliminated: rewrites.is_empty().then(|| normal.clone()),
-            foralls: ranked,
+            eliminated: (rewrites.is_empty()).then(|| normal.under_mut(ranked).clone()),
         })
     });
     let mut program = ground::ground(scope, problem.outputs, shared, normal, ranked)?;

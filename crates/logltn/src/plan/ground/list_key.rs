@@ -93,7 +93,7 @@ impl ListKey {
         match self {
             ListKey::All(ComponentSource::Sort(sort)) => data.streams_sort(*sort),
             ListKey::All(ComponentSource::Rows(table)) => data.streams_table(*table),
-            ListKey::All(ComponentSource::Guarded { .. }) => false,
+            ListKey::All(_) => false,
             ListKey::Guarded {
                 rows_of,
                 conditions,
