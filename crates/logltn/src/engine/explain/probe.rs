@@ -93,12 +93,10 @@ impl Probe<'_> {
         run.make_room();
         run.lane.again = true;
         let mut first = range.start;
-        let mut cursor = run.root_cursor(level, range.start as u64, range.end as u64);
-        while run.fill(level, &mut cursor) {
-            visit(&mut run, body, first);
+        run.each_block(level, range.start as u32..range.end as u32, |run| {
+            visit(run, body, first);
             first += run.len(body);
-        }
-        run.lane.blocks.put_cursor(level, cursor);
+        });
     }
 
     /// The values of the part.
