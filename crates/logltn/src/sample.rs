@@ -156,19 +156,8 @@ impl Data {
     /// # Ok::<(), logltn::Diagnostics>(())
     /// ```
     pub fn without_empty(&self, semantics: &Semantics) -> Data {
-        let theory = self.theory();
-        let mut sampler = Sampler {
-            leaving: Vec::new(),
-            theory,
-            data: self,
-            tables: Vec::new(),
-            samples: Vec::new(),
-            batches: Vec::new(),
-            large: &[],
-            normal_form: semantics.in_log_space(),
-            every: true,
-        };
-        let mut changed = theory.clone();
+        let mut sampler = Sampler::new(self, &[], semantics, true);
+        let mut changed = self.theory().clone();
         for axiom in &mut changed.axioms {
             let Axiom {
                 variables, formula, ..
@@ -201,17 +190,7 @@ impl Data {
         semantics: &Semantics,
     ) -> Result<Sampled, Diagnostics> {
         let theory = self.theory();
-        let mut sampler = Sampler {
-            leaving: Vec::new(),
-            theory,
-            data: self,
-            tables: theory.tables.clone(),
-            samples: Vec::new(),
-            batches: Vec::new(),
-            large,
-            normal_form: semantics.in_log_space(),
-            every: false,
-        };
+        let mut sampler = Sampler::new(self, large, semantics, false);
         for &sort in sorts {
             let is_part = |p: &&Product| p.parts.contains(&ProductPart::Sort(sort));
             if let Some(product) = theory.products.iter().find(is_part) {
@@ -262,13 +241,8 @@ impl Data {
                 sampler.formula(formula, variables, Sense::AsWritten, false);
                 let leaving = std::mem::take(&mut sampler.leaving);
                 if !leaving.is_empty() {
-                    count(
-                        axiom,
-                        &axiom.formula,
-                        &leaving,
-                        &mut Vec::new(),
-                        &mut counted,
-                    );
+                    let around = &mut Vec::new();
+                    count(axiom, &axiom.formula, &leaving, around, &mut counted);
                 }
             }
         }
@@ -301,7 +275,21 @@ impl Data {
     }
 }
 
-impl Sampler<'_> {
+impl<'a> Sampler<'a> {
+    fn new(data: &'a Data, large: &'a [TableId], semantics: &Semantics, every: bool) -> Self {
+        Sampler {
+            leaving: Vec::new(),
+            theory: data.theory(),
+            data,
+            tables: data.theory().tables.clone(),
+            samples: Vec::new(),
+            batches: Vec::new(),
+            large,
+            normal_form: semantics.in_log_space(),
+            every,
+        }
+    }
+
     fn add(&mut self, name: String, columns: Vec<Column>, span: Span) -> TableId {
         self.tables.push(Table {
             name,
@@ -419,9 +407,8 @@ impl Sampler<'_> {
                 } => sampler.large.contains(table),
                 _ => false,
             };
-            here || crate::recursion::deep(|| {
-                (formula.children().into_iter()).any(|child| any(sampler, axiom, child))
-            })
+            let children = || formula.children();
+            here || deep(|| (children().into_iter()).any(|child| any(sampler, axiom, child)))
         }
         any(self, axiom, &axiom.formula)
     }
@@ -439,13 +426,9 @@ impl Sampler<'_> {
         crate::recursion::deep(|| match &mut formula.kind {
             FormulaKind::Atom { .. } | FormulaKind::Use { .. } => Vec::new(),
             FormulaKind::Not(inner) => self.formula(inner, variables, sense.turned(), inside),
-            FormulaKind::And(members) | FormulaKind::Or(members) => {
-                let mut conditions = Vec::new();
-                for member in members {
-                    conditions.extend(self.formula(member, variables, sense, inside));
-                }
-                conditions
-            }
+            FormulaKind::And(members) | FormulaKind::Or(members) => (members.iter_mut())
+                .flat_map(|member| self.formula(member, variables, sense, inside))
+                .collect(),
             FormulaKind::Implies(a, b) => {
                 let mut conditions = self.formula(a, variables, sense.turned(), inside);
                 conditions.extend(self.formula(b, variables, sense, inside));
@@ -509,10 +492,7 @@ impl Sampler<'_> {
                 } else if can_be_empty && sampled {
                     let some = exists(binding, all.clone(), variables, span);
                     let none = exists(binding, before.into_iter().collect(), variables, span);
-                    conditions.push(Guard {
-                        kind: GuardKind::Or(vec![some, not(none, span)]),
-                        span,
-                    });
+                    conditions.push(Guard::new(GuardKind::Or(vec![some, not(none, span)]), span));
                 }
                 *guard = conjunction(all, span);
                 conditions
@@ -540,18 +520,9 @@ impl Sampler<'_> {
 
 /// Whether a variable is in a sample.
 fn member(table: TableId, id: VarId, span: Span) -> Guard {
-    let term = Term {
-        kind: TermKind::Variable(id),
-        span,
-    };
-    let cell = Value {
-        kind: ValueKind::Individual(term),
-        span,
-    };
-    Guard {
-        kind: GuardKind::Member(table, vec![cell]),
-        span,
-    }
+    let term = Term::new(TermKind::Variable(id), span);
+    let cell = Value::new(ValueKind::Individual(term), span);
+    Guard::new(GuardKind::Member(table, vec![cell]), span)
 }
 
 /// A quantifier for counting: its variables and its guard.
@@ -574,21 +545,18 @@ fn count<'f>(
     if let Some((binding, guard)) = quantified {
         let own = |l: &&Leaving| binding.variables().first() == Some(&l.variable);
         if let Some(own) = leaving.iter().find(own) {
-            let mut body = Formula {
-                kind: FormulaKind::And(Vec::new()),
-                span,
-            };
+            let mut body = Formula::new(FormulaKind::And(Vec::new()), span);
             let here = (binding, Some(&own.guard));
             for (binding, guard) in around.iter().copied().chain([here]).rev() {
-                body = Formula {
-                    kind: FormulaKind::Quantified {
+                body = Formula::new(
+                    FormulaKind::Quantified {
                         quantifier: Quantifier::Forall,
                         binding: binding.clone(),
                         guard: guard.cloned(),
                         body: Box::new(body),
                     },
                     span,
-                };
+                );
             }
             counted.push(Axiom {
                 name: axiom.name.clone(),
@@ -614,19 +582,13 @@ fn count<'f>(
 }
 
 fn not(guard: Guard, span: Span) -> Guard {
-    Guard {
-        kind: GuardKind::Not(Box::new(guard)),
-        span,
-    }
+    Guard::new(GuardKind::Not(Box::new(guard)), span)
 }
 
 fn conjunction(mut members: Vec<Guard>, span: Span) -> Option<Guard> {
     match members.len() {
         0 | 1 => members.pop(),
-        _ => Some(Guard {
-            kind: GuardKind::And(members),
-            span,
-        }),
+        _ => Some(Guard::new(GuardKind::And(members), span)),
     }
 }
 
@@ -651,10 +613,7 @@ fn exists(
         }
     };
     // A quantifier without a guard is never empty.
-    let always = Guard {
-        kind: GuardKind::And(Vec::new()),
-        span,
-    };
+    let always = Guard::new(GuardKind::And(Vec::new()), span);
     let mut body = conjunction(conditions, span).unwrap_or(always);
     body.visit_mut(&mut |part| match part {
         PartMut::Value(Value {
@@ -671,8 +630,5 @@ fn exists(
         Binding::Sorts(_) => Binding::Sorts(new.clone()),
         Binding::Rows(table, _) => Binding::Rows(*table, new.clone()),
     };
-    Guard {
-        kind: GuardKind::Exists(binding, None, Box::new(body)),
-        span,
-    }
+    Guard::new(GuardKind::Exists(binding, None, Box::new(body)), span)
 }

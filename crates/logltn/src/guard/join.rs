@@ -663,10 +663,7 @@ impl Scope<'_> {
     pub(super) fn by_value(&self, id: VarId, of: Known) -> Rc<ByValue> {
         let mut name = match of {
             Known::Value(value) => value.clone(),
-            Known::Individual(term) => Value {
-                kind: ValueKind::Individual(term.clone()),
-                span: term.span,
-            },
+            Known::Individual(term) => Value::new(ValueKind::Individual(term.clone()), term.span),
         };
         name.visit_mut(&mut |mut part| {
             part.forget_place();

@@ -60,10 +60,7 @@ impl Resolver<'_> {
                 return None;
             }
         };
-        Some(Formula {
-            kind,
-            span: expr.span,
-        })
+        Some(Formula::new(kind, expr.span))
     }
 
     /// What to write instead depends on what is compared: a guard takes neither predicates nor learnt functions.

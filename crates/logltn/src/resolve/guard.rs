@@ -80,10 +80,7 @@ impl Resolver<'_> {
                 return None;
             }
         };
-        Some(Guard {
-            kind,
-            span: expr.span,
-        })
+        Some(Guard::new(kind, expr.span))
     }
 
     fn guards(&mut self, members: &[Expr]) -> Option<Vec<Guard>> {
@@ -323,7 +320,7 @@ impl Resolver<'_> {
                 return None;
             }
         }
-        Some(ValueKind::Individual(Term { kind: term, span }))
+        Some(ValueKind::Individual(Term::new(term, span)))
     }
 
     /// An argument of a table: an individual of the column's sort, or a number.
@@ -339,10 +336,7 @@ impl Resolver<'_> {
             return self.value(expr);
         }
         let term = self.term(expr, ArgumentSort::Sort(sort), &place, column.span)?;
-        Some(Value {
-            kind: ValueKind::Individual(term),
-            span: expr.span,
-        })
+        Some(Value::new(ValueKind::Individual(term), expr.span))
     }
 
     // --- numbers --------------------------------------------------------------------------------
@@ -357,10 +351,7 @@ impl Resolver<'_> {
         if let Some(n) = integer_literal(expr)
             && (n != 0 || !matches!(expr.kind, ExprKind::Negative(_)))
         {
-            return Some(Value {
-                kind: ValueKind::Int(n),
-                span,
-            });
+            return Some(Value::new(ValueKind::Int(n), span));
         }
         let kind = match &expr.kind {
             ExprKind::Error => return None,
@@ -415,7 +406,7 @@ impl Resolver<'_> {
                 return None;
             }
         };
-        Some(Value { kind, span })
+        Some(Value::new(kind, span))
     }
 
     fn named_number(&mut self, name: &str, span: Span) -> Option<ValueKind> {
@@ -442,10 +433,10 @@ impl Resolver<'_> {
                 self.mark_used(name);
                 let sort = self.theory[id].sort;
                 if matches!(self.theory[sort].kind, SortKind::Range(..)) {
-                    return Some(ValueKind::Individual(Term {
-                        kind: TermKind::Constant(id),
+                    return Some(ValueKind::Individual(Term::new(
+                        TermKind::Constant(id),
                         span,
-                    }));
+                    )));
                 }
                 self.not_a_number(name, sort, span);
                 None

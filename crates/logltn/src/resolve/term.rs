@@ -37,7 +37,7 @@ impl Resolver<'_> {
                     if wanted == REAL && number_literal(expr).is_some() =>
                 {
                     let kind = TermKind::Number(Literal(number_literal(expr)?));
-                    return Some(Term { kind, span });
+                    return Some(Term::new(kind, span));
                 }
                 ExprKind::Sum(_) | ExprKind::Product(_) | ExprKind::Negative(_)
                     if wanted == REAL =>
@@ -59,7 +59,7 @@ impl Resolver<'_> {
                 }
                 ExprKind::Integer(_) | ExprKind::Negative(_) => {
                     let kind = self.integer_term(expr, wanted, place)?;
-                    return Some(Term { kind, span });
+                    return Some(Term::new(kind, span));
                 }
                 ExprKind::Call(name, arguments) => self.applied(name, arguments, span)?,
                 ExprKind::Sum(_) | ExprKind::Product(_) => {
@@ -87,8 +87,8 @@ impl Resolver<'_> {
             };
         match found {
             None => None, // of a sort that is unknown, and reported
-            Some(Found::Argument(sort)) if sort == wanted => Some(Term { kind, span }),
-            Some(Found::Number(_)) if wanted == REAL => Some(Term { kind, span }),
+            Some(Found::Argument(sort)) if sort == wanted => Some(Term::new(kind, span)),
+            Some(Found::Number(_)) if wanted == REAL => Some(Term::new(kind, span)),
             Some(found) => {
                 let is_vector = matches!(wanted, ArgumentSort::Vector(_));
                 let wanted = self.argument_sort_name(wanted);
