@@ -37,13 +37,12 @@ impl Resolver<'_> {
                 return None;
             }
             ExprKind::Label(_) => {
-                self.error(
+                return self.refuse(
                     Code::ExpectedFormula,
                     "a label is an individual, not a formula".to_string(),
                     expr.span,
                     "expected a formula",
                 );
-                return None;
             }
             ExprKind::Integer(_)
             | ExprKind::Number(_)
@@ -51,13 +50,12 @@ impl Resolver<'_> {
             | ExprKind::Negative(_)
             | ExprKind::Sum(_)
             | ExprKind::Product(_) => {
-                self.error(
+                return self.refuse(
                     Code::ExpectedFormula,
                     "a number is not a formula".to_string(),
                     expr.span,
                     "expected a formula",
                 );
-                return None;
             }
         };
         Some(Formula::new(kind, expr.span))
@@ -226,8 +224,7 @@ impl Resolver<'_> {
                 )
                 .at(&self.theory.source, name.span, "expected a predicate")
                 .maybe_help(help);
-                self.out
-                    .push(Self::declared_here(error, declared, "declared here"));
+                self.push_declared(error, declared);
                 return None;
             }
         };
@@ -270,8 +267,7 @@ impl Resolver<'_> {
                 name.text,
                 shortened(&sorts.join(", "))
             ));
-            self.out
-                .push(Self::declared_here(error, declared, "declared here"));
+            self.push_declared(error, declared);
             return None;
         }
         let terms: Vec<_> = arguments

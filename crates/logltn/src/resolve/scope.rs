@@ -181,8 +181,7 @@ impl Resolver<'_> {
             table.text
         ));
         let declared = self.theory[id].span;
-        self.out
-            .push(Self::declared_here(error, declared, "declared here"));
+        self.push_declared(error, declared);
     }
 
     pub(super) fn table_named(&mut self, name: &Name) -> Option<TableId> {
@@ -195,24 +194,22 @@ impl Resolver<'_> {
             Some(_) if self.declared_twice.contains(&name.text) => None,
             Some((Symbol::Sort(_), _)) => {
                 let help = format!("write `x: {}` to range over a sort", name.text);
-                self.error_with_help(
+                self.refuse_with_help(
                     Code::WrongKindOfName,
                     format!("`{}` is a sort, not a table", name.text),
                     name.span,
                     "expected a table",
                     Some(help),
-                );
-                None
+                )
             }
             Some((symbol, _)) => {
                 let message = format!("`{}` is a {}, not a table", name.text, symbol.kind());
-                self.error(
+                self.refuse(
                     Code::WrongKindOfName,
                     message,
                     name.span,
                     "expected a table",
-                );
-                None
+                )
             }
             None => {
                 self.unknown_table(name);
