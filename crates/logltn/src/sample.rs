@@ -14,7 +14,6 @@ use std::sync::Arc;
 use crate::data::{ColumnData, Data};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::guard::{Join, Scope, TableIndexes, conjuncts, tables};
-use crate::guard_parts::PartMut;
 use crate::memory;
 use crate::plan::PlanOptions;
 use crate::recursion::deep;
@@ -607,25 +606,14 @@ fn exists(
     };
     let old = binding.variables().to_vec();
     let new: Vec<VarId> = old.iter().map(&mut fresh).collect();
-    let rename = |id: &mut VarId| {
-        if let Some(place) = old.iter().position(|o| o == id) {
-            *id = new[place];
-        }
+    let renamed = |id: VarId| {
+        let place = old.iter().position(|o| *o == id);
+        place.map_or(id, |place| new[place])
     };
     // A quantifier without a guard is never empty.
     let always = Guard::new(GuardKind::And(Vec::new()), span);
     let mut body = conjunction(conditions, span).unwrap_or(always);
-    body.visit_mut(&mut |part| match part {
-        PartMut::Value(Value {
-            kind: ValueKind::Number(id),
-            ..
-        })
-        | PartMut::Term(Term {
-            kind: TermKind::Variable(id),
-            ..
-        }) => rename(id),
-        PartMut::Guard(_) | PartMut::Value(_) | PartMut::Term(_) => {}
-    });
+    body.visit_mut(&mut |mut part| part.rename(renamed));
     let binding = match binding {
         Binding::Sorts(_) => Binding::Sorts(new.clone()),
         Binding::Rows(table, _) => Binding::Rows(*table, new.clone()),
