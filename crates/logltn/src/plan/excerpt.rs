@@ -11,8 +11,7 @@ use super::lower::{Lower, places_in_complete_tables};
 use super::normal::{Kind, Normal};
 use super::physical::{Node, Physical};
 use super::program::NodeKind;
-use super::strata::StrataPlan;
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::Diagnostic;
 use crate::guard::{Cell, Scope};
 use crate::memory;
 use crate::recursion::deep;
@@ -63,22 +62,10 @@ impl Plan {
         };
         let mut program = lower.apply(program, usize::MAX);
         let literals = name_literals(&mut program, opened);
-        let mut plan = Plan {
-            data: self.data.clone(),
-            outputs: self.outputs.clone(),
-            semantics: self.semantics,
-            axioms: Vec::new(),
-            programs: vec![program],
-            components: std::mem::take(&mut lists.components),
-            maps,
-            requests,
-            strata: StrataPlan::default(),
-            forms: Vec::new(),
-            warnings: Diagnostics::new(),
-            streaming: None,
-            leading: Vec::new(),
-            events: None,
-        };
+        let mut plan = Plan::empty(self.data.clone(), &self.outputs, self.semantics);
+        plan.programs.push(program);
+        plan.components = std::mem::take(&mut lists.components);
+        (plan.maps, plan.requests) = (maps, requests);
         let active = Active::new(&plan);
         lists.components = std::mem::take(&mut plan.components);
         Ok(Excerpt {

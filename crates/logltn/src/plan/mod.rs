@@ -206,6 +206,25 @@ pub struct PlannedDefinition {
 }
 
 impl Plan {
+    fn empty(data: Arc<Data>, outputs: &[Output], semantics: Semantics) -> Plan {
+        Plan {
+            data,
+            outputs: outputs.to_vec(),
+            semantics,
+            axioms: Vec::new(),
+            programs: Vec::new(),
+            components: Vec::new(),
+            maps: Vec::new(),
+            requests: Vec::new(),
+            strata: StrataPlan::default(),
+            forms: Vec::new(),
+            warnings: Diagnostics::new(),
+            streaming: None,
+            leading: Vec::new(),
+            events: None,
+        }
+    }
+
     /// Plans a theory. `outputs` says for each predicate what its numbers mean.
     pub fn new(
         data: &Data,
