@@ -148,10 +148,7 @@ impl Theory {
     ) -> Formula {
         let definition = &self[definition];
         if definition.depth == Some(0) {
-            return Formula {
-                kind: FormulaKind::Or(Vec::new()),
-                span: definition.body.formula.span,
-            };
+            return Formula::new(FormulaKind::Or(Vec::new()), definition.body.formula.span);
         }
         let first = variables.len() as u32;
         variables.extend_from_slice(&definition.body.variables[definition.arity..]);

@@ -103,6 +103,26 @@ impl Part<'_> {
 }
 
 impl PartMut<'_> {
+    /// Gives other variables in place of those that it is or binds.
+    pub fn rename(&mut self, mut to: impl FnMut(VarId) -> VarId) {
+        let own = match self {
+            PartMut::Guard(Guard {
+                kind: GuardKind::Exists(Binding::Sorts(variables) | Binding::Rows(_, variables), ..),
+                ..
+            }) => variables.as_mut_slice(),
+            PartMut::Value(Value {
+                kind: ValueKind::Number(id),
+                ..
+            })
+            | PartMut::Term(Term {
+                kind: TermKind::Variable(id),
+                ..
+            }) => std::slice::from_mut(id),
+            PartMut::Guard(_) | PartMut::Value(_) | PartMut::Term(_) => &mut [],
+        };
+        own.iter_mut().for_each(|id| *id = to(*id));
+    }
+
     /// Forgets where it is.
     pub fn forget_place(&mut self) {
         let span = match self {

@@ -183,7 +183,7 @@ fn convert((formula, negate): Signed) -> Formula {
             body: Box::new(convert(body)),
         },
     });
-    Formula { kind, span }
+    Formula::new(kind, span)
 }
 
 fn connective(and: bool, members: &[Signed]) -> FormulaKind {

@@ -282,49 +282,74 @@ impl<'a> Printer<'a> {
                 definition,
                 arguments,
             } => self.applied(self.theory[*definition].name(), arguments),
-            FormulaKind::Not(inner) => self.wrapped(place > Strength::Not, |p| {
-                p.push("not ");
-                p.formula(inner, Strength::Not);
-            }),
-            FormulaKind::And(members) => self.members(members, "and", Strength::And, place),
-            FormulaKind::Or(members) => self.members(members, "or", Strength::Or, place),
-            FormulaKind::Implies(a, b) => self.wrapped(place > Strength::Implies, |p| {
-                p.formula(a, Strength::Or);
-                p.push(" -> ");
-                p.formula(b, Strength::Implies);
-            }),
-            FormulaKind::Iff(a, b) => self.wrapped(place > Strength::Iff, |p| {
-                p.formula(a, Strength::Implies);
-                p.push(" <-> ");
-                p.formula(b, Strength::Implies);
-            }),
+            FormulaKind::Not(inner) => self.not(place, |p| p.formula(inner, Strength::Not)),
+            FormulaKind::And(members) => self.all(members, true, place, Printer::formula),
+            FormulaKind::Or(members) => self.all(members, false, place, Printer::formula),
+            FormulaKind::Implies(a, b) => self.pair([&**a, b], false, place, Printer::formula),
+            FormulaKind::Iff(a, b) => self.pair([&**a, b], true, place, Printer::formula),
             FormulaKind::Quantified {
                 quantifier,
                 binding,
                 guard,
                 body,
             } => self.wrapped(place > Strength::Top, |p| {
-                p.push(quantifier.word());
-                p.push(" ");
-                p.binding(binding);
-                p.where_guard(guard.as_ref());
-                p.push(". ");
+                p.quantified(quantifier.word(), binding, guard.as_ref());
                 p.formula(body, Strength::Top);
             }),
         }
     }
 
+    fn not(&mut self, place: Strength, inner: impl FnOnce(&mut Self)) {
+        self.wrapped(place > Strength::Not, |p| {
+            p.push("not ");
+            inner(p);
+        });
+    }
+
     /// One n-ary connective. A member that is the same connective keeps its parentheses: the nesting
     /// means something. A run of one (possible after a rewrite only) prints as its member.
-    fn members(&mut self, members: &[Formula], word: &str, own: Strength, place: Strength) {
-        let inner = if own == Strength::And {
-            Strength::Not
-        } else {
-            Strength::And
+    fn all<T>(
+        &mut self,
+        members: &[T],
+        and: bool,
+        place: Strength,
+        each: impl Fn(&mut Self, &T, Strength),
+    ) {
+        let (word, own, inner) = match and {
+            true => (" and ", Strength::And, Strength::Not),
+            false => (" or ", Strength::Or, Strength::And),
         };
         self.wrapped(place > own, |p| {
-            p.list(members, &format!(" {word} "), |p, m| p.formula(m, inner));
+            p.list(members, word, |p, m| each(p, m, inner))
         });
+    }
+
+    /// An equivalence or an implication.
+    fn pair<T>(
+        &mut self,
+        [a, b]: [&T; 2],
+        iff: bool,
+        place: Strength,
+        each: impl Fn(&mut Self, &T, Strength),
+    ) {
+        let (sign, own, left) = match iff {
+            true => (" <-> ", Strength::Iff, Strength::Implies),
+            false => (" -> ", Strength::Implies, Strength::Or),
+        };
+        self.wrapped(place > own, |p| {
+            each(p, a, left);
+            p.push(sign);
+            each(p, b, Strength::Implies);
+        });
+    }
+
+    /// A quantifier up to its body.
+    fn quantified(&mut self, word: &str, binding: &Binding, guard: Option<&Guard>) {
+        self.push(word);
+        self.push(" ");
+        self.binding(binding);
+        self.where_guard(guard);
+        self.push(". ");
     }
 
     fn normal(&mut self, normal: &Normal, place: Strength) {
@@ -349,26 +374,11 @@ impl<'a> Printer<'a> {
                     None => p.applied(&format!("shared_{stratum}"), arguments),
                 }
             }),
-            Kind::Not(inner) => self.wrapped(place > Strength::Not, |p| {
-                p.push("not ");
-                p.normal(inner, Strength::Not);
-            }),
-            Kind::And(members) => self.wrapped(place > Strength::And, |p| {
-                p.list(members, " and ", |p, m| p.normal(m, Strength::Not));
-            }),
-            Kind::Or(members) => self.wrapped(place > Strength::Or, |p| {
-                p.list(members, " or ", |p, m| p.normal(m, Strength::And));
-            }),
-            Kind::Implies(a, b) => self.wrapped(place > Strength::Implies, |p| {
-                p.normal(a, Strength::Or);
-                p.push(" -> ");
-                p.normal(b, Strength::Implies);
-            }),
-            Kind::Iff(a, b) => self.wrapped(place > Strength::Iff, |p| {
-                p.normal(a, Strength::Implies);
-                p.push(" <-> ");
-                p.normal(b, Strength::Implies);
-            }),
+            Kind::Not(inner) => self.not(place, |p| p.normal(inner, Strength::Not)),
+            Kind::And(members) => self.all(members, true, place, Printer::normal),
+            Kind::Or(members) => self.all(members, false, place, Printer::normal),
+            Kind::Implies(a, b) => self.pair([&**a, b], false, place, Printer::normal),
+            Kind::Iff(a, b) => self.pair([&**a, b], true, place, Printer::normal),
             Kind::Log(inner) => {
                 self.push("log ");
                 self.wrapped(true, |p| p.normal(inner, Strength::Top));
@@ -379,10 +389,8 @@ impl<'a> Printer<'a> {
                 guard,
                 body,
             } => self.wrapped(place > Strength::Top, |p| {
-                p.push(if *forall { "forall " } else { "exists " });
-                p.binding(binding);
-                p.where_guard(guard.as_deref());
-                p.push(". ");
+                let word = if *forall { "forall" } else { "exists" };
+                p.quantified(word, binding, guard.as_deref());
                 p.normal(body, Strength::Top);
             }),
             Kind::SumProduct(sum) => {
@@ -398,7 +406,7 @@ impl<'a> Printer<'a> {
     fn applied(&mut self, name: &str, arguments: &[Term]) {
         self.push(name);
         self.push("(");
-        self.list(arguments, ", ", |p, t| p.term(t));
+        deep(|| self.list(arguments, ", ", |p, t| p.term(t)));
         self.push(")");
     }
 
@@ -489,10 +497,7 @@ impl<'a> Printer<'a> {
                     self.push(field);
                     return;
                 }
-                self.push(&self.theory[*id].name.clone());
-                self.push("(");
-                deep(|| self.list(arguments, ", ", |p, t| p.term(t)));
-                self.push(")");
+                self.applied(&self.theory[*id].name, arguments);
             }
         }
     }
@@ -516,27 +521,14 @@ impl<'a> Printer<'a> {
                 p.term(right);
             }),
             GuardKind::Member(table, cells) => {
-                self.push(&self.theory[*table].name.clone());
-                self.push("(");
-                self.list(cells, ", ", |p, v| p.value(v, Strength::Compare));
-                self.push(")");
+                self.call(&self.theory[*table].name, cells);
             }
-            GuardKind::Not(inner) => self.wrapped(place > Strength::Not, |p| {
-                p.push("not ");
-                p.guard(inner, Strength::Not);
-            }),
-            GuardKind::And(members) => self.wrapped(place > Strength::And, |p| {
-                p.list(members, " and ", |p, m| p.guard(m, Strength::Not));
-            }),
-            GuardKind::Or(members) => self.wrapped(place > Strength::Or, |p| {
-                p.list(members, " or ", |p, m| p.guard(m, Strength::And));
-            }),
+            GuardKind::Not(inner) => self.not(place, |p| p.guard(inner, Strength::Not)),
+            GuardKind::And(members) => self.all(members, true, place, Printer::guard),
+            GuardKind::Or(members) => self.all(members, false, place, Printer::guard),
             // Always in parentheses: its body ends with a dot or a colon of someone else's.
             GuardKind::Exists(binding, guard, body) => self.wrapped(true, |p| {
-                p.push("exists ");
-                p.binding(binding);
-                p.where_guard(guard.as_deref());
-                p.push(". ");
+                p.quantified("exists", binding, guard.as_deref());
                 p.guard(body, Strength::Top);
             }),
         }
@@ -590,9 +582,7 @@ impl<'a> Printer<'a> {
             ValueKind::Max(values) => self.call("max", values),
             ValueKind::Dist(a, b) => {
                 self.push("dist(");
-                self.term(a);
-                self.push(", ");
-                self.term(b);
+                self.list(&[a, b], ", ", |p, t| p.term(t));
                 self.push(")");
             }
         }

@@ -35,18 +35,9 @@ impl Theory {
             forget(&mut table.span);
             table.columns.iter_mut().for_each(|x| forget(&mut x.span));
         }
-        theory
-            .predicates
-            .iter_mut()
-            .for_each(|x| forget(&mut x.span));
-        theory
-            .functions
-            .iter_mut()
-            .for_each(|x| forget(&mut x.span));
-        theory
-            .constants
-            .iter_mut()
-            .for_each(|x| forget(&mut x.span));
+        (theory.predicates.iter_mut()).for_each(|x| forget(&mut x.span));
+        (theory.functions.iter_mut()).for_each(|x| forget(&mut x.span));
+        (theory.constants.iter_mut()).for_each(|x| forget(&mut x.span));
         theory.params.iter_mut().for_each(|x| forget(&mut x.span));
         let definitions = theory.definitions.iter_mut().map(|d| &mut d.body);
         for axiom in theory.axioms.iter_mut().chain(definitions) {

@@ -14,7 +14,6 @@ use std::sync::Arc;
 use crate::data::{ColumnData, Data};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::guard::{Join, Scope, TableIndexes, conjuncts, tables};
-use crate::guard_parts::PartMut;
 use crate::memory;
 use crate::plan::PlanOptions;
 use crate::recursion::deep;
@@ -156,19 +155,8 @@ impl Data {
     /// # Ok::<(), logltn::Diagnostics>(())
     /// ```
     pub fn without_empty(&self, semantics: &Semantics) -> Data {
-        let theory = self.theory();
-        let mut sampler = Sampler {
-            leaving: Vec::new(),
-            theory,
-            data: self,
-            tables: Vec::new(),
-            samples: Vec::new(),
-            batches: Vec::new(),
-            large: &[],
-            normal_form: semantics.in_log_space(),
-            every: true,
-        };
-        let mut changed = theory.clone();
+        let mut sampler = Sampler::new(self, &[], semantics, true);
+        let mut changed = self.theory().clone();
         for axiom in &mut changed.axioms {
             let Axiom {
                 variables, formula, ..
@@ -201,17 +189,7 @@ impl Data {
         semantics: &Semantics,
     ) -> Result<Sampled, Diagnostics> {
         let theory = self.theory();
-        let mut sampler = Sampler {
-            leaving: Vec::new(),
-            theory,
-            data: self,
-            tables: theory.tables.clone(),
-            samples: Vec::new(),
-            batches: Vec::new(),
-            large,
-            normal_form: semantics.in_log_space(),
-            every: false,
-        };
+        let mut sampler = Sampler::new(self, large, semantics, false);
         for &sort in sorts {
             let is_part = |p: &&Product| p.parts.contains(&ProductPart::Sort(sort));
             if let Some(product) = theory.products.iter().find(is_part) {
@@ -262,13 +240,8 @@ impl Data {
                 sampler.formula(formula, variables, Sense::AsWritten, false);
                 let leaving = std::mem::take(&mut sampler.leaving);
                 if !leaving.is_empty() {
-                    count(
-                        axiom,
-                        &axiom.formula,
-                        &leaving,
-                        &mut Vec::new(),
-                        &mut counted,
-                    );
+                    let around = &mut Vec::new();
+                    count(axiom, &axiom.formula, &leaving, around, &mut counted);
                 }
             }
         }
@@ -301,7 +274,21 @@ impl Data {
     }
 }
 
-impl Sampler<'_> {
+impl<'a> Sampler<'a> {
+    fn new(data: &'a Data, large: &'a [TableId], semantics: &Semantics, every: bool) -> Self {
+        Sampler {
+            leaving: Vec::new(),
+            theory: data.theory(),
+            data,
+            tables: data.theory().tables.clone(),
+            samples: Vec::new(),
+            batches: Vec::new(),
+            large,
+            normal_form: semantics.in_log_space(),
+            every,
+        }
+    }
+
     fn add(&mut self, name: String, columns: Vec<Column>, span: Span) -> TableId {
         self.tables.push(Table {
             name,
@@ -419,9 +406,8 @@ impl Sampler<'_> {
                 } => sampler.large.contains(table),
                 _ => false,
             };
-            here || crate::recursion::deep(|| {
-                (formula.children().into_iter()).any(|child| any(sampler, axiom, child))
-            })
+            let children = || formula.children();
+            here || deep(|| (children().into_iter()).any(|child| any(sampler, axiom, child)))
         }
         any(self, axiom, &axiom.formula)
     }
@@ -439,13 +425,9 @@ impl Sampler<'_> {
         crate::recursion::deep(|| match &mut formula.kind {
             FormulaKind::Atom { .. } | FormulaKind::Use { .. } => Vec::new(),
             FormulaKind::Not(inner) => self.formula(inner, variables, sense.turned(), inside),
-            FormulaKind::And(members) | FormulaKind::Or(members) => {
-                let mut conditions = Vec::new();
-                for member in members {
-                    conditions.extend(self.formula(member, variables, sense, inside));
-                }
-                conditions
-            }
+            FormulaKind::And(members) | FormulaKind::Or(members) => (members.iter_mut())
+                .flat_map(|member| self.formula(member, variables, sense, inside))
+                .collect(),
             FormulaKind::Implies(a, b) => {
                 let mut conditions = self.formula(a, variables, sense.turned(), inside);
                 conditions.extend(self.formula(b, variables, sense, inside));
@@ -509,10 +491,7 @@ impl Sampler<'_> {
                 } else if can_be_empty && sampled {
                     let some = exists(binding, all.clone(), variables, span);
                     let none = exists(binding, before.into_iter().collect(), variables, span);
-                    conditions.push(Guard {
-                        kind: GuardKind::Or(vec![some, not(none, span)]),
-                        span,
-                    });
+                    conditions.push(Guard::new(GuardKind::Or(vec![some, not(none, span)]), span));
                 }
                 *guard = conjunction(all, span);
                 conditions
@@ -540,18 +519,9 @@ impl Sampler<'_> {
 
 /// Whether a variable is in a sample.
 fn member(table: TableId, id: VarId, span: Span) -> Guard {
-    let term = Term {
-        kind: TermKind::Variable(id),
-        span,
-    };
-    let cell = Value {
-        kind: ValueKind::Individual(term),
-        span,
-    };
-    Guard {
-        kind: GuardKind::Member(table, vec![cell]),
-        span,
-    }
+    let term = Term::new(TermKind::Variable(id), span);
+    let cell = Value::new(ValueKind::Individual(term), span);
+    Guard::new(GuardKind::Member(table, vec![cell]), span)
 }
 
 /// A quantifier for counting: its variables and its guard.
@@ -574,21 +544,18 @@ fn count<'f>(
     if let Some((binding, guard)) = quantified {
         let own = |l: &&Leaving| binding.variables().first() == Some(&l.variable);
         if let Some(own) = leaving.iter().find(own) {
-            let mut body = Formula {
-                kind: FormulaKind::And(Vec::new()),
-                span,
-            };
+            let mut body = Formula::new(FormulaKind::And(Vec::new()), span);
             let here = (binding, Some(&own.guard));
             for (binding, guard) in around.iter().copied().chain([here]).rev() {
-                body = Formula {
-                    kind: FormulaKind::Quantified {
+                body = Formula::new(
+                    FormulaKind::Quantified {
                         quantifier: Quantifier::Forall,
                         binding: binding.clone(),
                         guard: guard.cloned(),
                         body: Box::new(body),
                     },
                     span,
-                };
+                );
             }
             counted.push(Axiom {
                 name: axiom.name.clone(),
@@ -614,19 +581,13 @@ fn count<'f>(
 }
 
 fn not(guard: Guard, span: Span) -> Guard {
-    Guard {
-        kind: GuardKind::Not(Box::new(guard)),
-        span,
-    }
+    Guard::new(GuardKind::Not(Box::new(guard)), span)
 }
 
 fn conjunction(mut members: Vec<Guard>, span: Span) -> Option<Guard> {
     match members.len() {
         0 | 1 => members.pop(),
-        _ => Some(Guard {
-            kind: GuardKind::And(members),
-            span,
-        }),
+        _ => Some(Guard::new(GuardKind::And(members), span)),
     }
 }
 
@@ -645,34 +606,17 @@ fn exists(
     };
     let old = binding.variables().to_vec();
     let new: Vec<VarId> = old.iter().map(&mut fresh).collect();
-    let rename = |id: &mut VarId| {
-        if let Some(place) = old.iter().position(|o| o == id) {
-            *id = new[place];
-        }
+    let renamed = |id: VarId| {
+        let place = old.iter().position(|o| *o == id);
+        place.map_or(id, |place| new[place])
     };
     // A quantifier without a guard is never empty.
-    let always = Guard {
-        kind: GuardKind::And(Vec::new()),
-        span,
-    };
+    let always = Guard::new(GuardKind::And(Vec::new()), span);
     let mut body = conjunction(conditions, span).unwrap_or(always);
-    body.visit_mut(&mut |part| match part {
-        PartMut::Value(Value {
-            kind: ValueKind::Number(id),
-            ..
-        })
-        | PartMut::Term(Term {
-            kind: TermKind::Variable(id),
-            ..
-        }) => rename(id),
-        PartMut::Guard(_) | PartMut::Value(_) | PartMut::Term(_) => {}
-    });
+    body.visit_mut(&mut |mut part| part.rename(renamed));
     let binding = match binding {
         Binding::Sorts(_) => Binding::Sorts(new.clone()),
         Binding::Rows(table, _) => Binding::Rows(*table, new.clone()),
     };
-    Guard {
-        kind: GuardKind::Exists(binding, None, Box::new(body)),
-        span,
-    }
+    Guard::new(GuardKind::Exists(binding, None, Box::new(body)), span)
 }

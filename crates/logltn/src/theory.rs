@@ -605,13 +605,16 @@ pub enum ValueKind {
 // A tree can be some thousand levels high, and an unoptimised build needs more than a kilobyte of stack
 // for each when it clones: more than a thread has.
 macro_rules! trees {
-    ($($tree:ident),*) => {$(
+    ($($tree:ident: $kind:ident),*) => {$(
+        impl $tree {
+            pub(crate) fn new(kind: $kind, span: Span) -> $tree {
+                $tree { kind, span }
+            }
+        }
+
         impl Clone for $tree {
             fn clone(&self) -> $tree {
-                deep(|| $tree {
-                    kind: self.kind.clone(),
-                    span: self.span,
-                })
+                deep(|| $tree::new(self.kind.clone(), self.span))
             }
         }
 
@@ -623,7 +626,7 @@ macro_rules! trees {
     )*};
 }
 
-trees!(Formula, Term, Guard, Value);
+trees!(Formula: FormulaKind, Term: TermKind, Guard: GuardKind, Value: ValueKind);
 
 // Guards are looked up by their contents. A number in a theory's text is never NaN, so each equals itself.
 macro_rules! hashed {
@@ -689,33 +692,24 @@ impl Theory {
 
     /// The error for a missing name of this kind, with a suggestion.
     pub fn unknown(&self, kind: SymbolKind, name: &str) -> Diagnostic {
-        let (code, what, known): (Code, &str, Vec<&str>) = match kind {
-            SymbolKind::Sort => (Code::UnknownSort, "sort", names(&self.sorts, |s| &s.name)),
-            SymbolKind::Table => (
-                Code::UnknownTable,
-                "table",
-                names(&self.tables, |t| &t.name),
-            ),
-            SymbolKind::Predicate => (
-                Code::UnknownPredicate,
-                "predicate",
-                names(&self.predicates, |p| &p.name),
-            ),
-            SymbolKind::Function => (
-                Code::UnknownFunction,
-                "function",
-                names(&self.functions, |f| &f.name),
-            ),
-            SymbolKind::Constant => (
-                Code::UnknownConstant,
-                "constant",
-                names(&self.constants, |c| &c.name),
-            ),
-            SymbolKind::Param => (
-                Code::UnknownParam,
-                "param",
-                names(&self.params, |p| &p.name),
-            ),
+        fn names<T>(list: &[T], name: impl Fn(&T) -> &String) -> Vec<&str> {
+            list.iter().map(|one| name(one).as_str()).collect()
+        }
+        let (code, what) = match kind {
+            SymbolKind::Sort => (Code::UnknownSort, "sort"),
+            SymbolKind::Table => (Code::UnknownTable, "table"),
+            SymbolKind::Predicate => (Code::UnknownPredicate, "predicate"),
+            SymbolKind::Function => (Code::UnknownFunction, "function"),
+            SymbolKind::Constant => (Code::UnknownConstant, "constant"),
+            SymbolKind::Param => (Code::UnknownParam, "param"),
+        };
+        let known = match kind {
+            SymbolKind::Sort => names(&self.sorts, |s| &s.name),
+            SymbolKind::Table => names(&self.tables, |t| &t.name),
+            SymbolKind::Predicate => names(&self.predicates, |p| &p.name),
+            SymbolKind::Function => names(&self.functions, |f| &f.name),
+            SymbolKind::Constant => names(&self.constants, |c| &c.name),
+            SymbolKind::Param => names(&self.params, |p| &p.name),
         };
         Diagnostic::error(code, format!("the theory has no {what} `{name}`"))
             .maybe_help(did_you_mean(name, known))
@@ -740,10 +734,6 @@ impl Theory {
             ColumnSort::Real => "Real",
         }
     }
-}
-
-fn names<T>(list: &[T], name: impl Fn(&T) -> &String) -> Vec<&str> {
-    list.iter().map(|one| name(one).as_str()).collect()
 }
 
 fn position<T>(list: &[T], found: impl FnMut(&T) -> bool) -> Option<u32> {

@@ -43,37 +43,32 @@ impl Clone for Proposition {
 impl Proposition {
     /// A conjunction, with constants removed.
     pub fn and(members: impl IntoIterator<Item = Proposition>) -> Proposition {
-        let mut kept = Vec::new();
-        for member in members {
-            match member {
-                Proposition::True => {}
-                Proposition::False => return Proposition::False,
-                Proposition::And(inner) => kept.extend(inner),
-                other => kept.push(other),
-            }
-        }
-        match kept.len() {
-            0 => Proposition::True,
-            1 => kept.remove(0),
-            _ => Proposition::And(kept),
-        }
+        Proposition::connective(true, members)
     }
 
     /// A disjunction, likewise.
     pub fn or(members: impl IntoIterator<Item = Proposition>) -> Proposition {
+        Proposition::connective(false, members)
+    }
+
+    fn connective(and: bool, members: impl IntoIterator<Item = Proposition>) -> Proposition {
         let mut kept = Vec::new();
         for member in members {
-            match member {
-                Proposition::False => {}
-                Proposition::True => return Proposition::True,
-                Proposition::Or(inner) => kept.extend(inner),
-                other => kept.push(other),
+            match (member, and) {
+                (Proposition::True, true) | (Proposition::False, false) => {}
+                (constant @ (Proposition::True | Proposition::False), _) => return constant,
+                (Proposition::And(inner), true) | (Proposition::Or(inner), false) => {
+                    kept.extend(inner);
+                }
+                (other, _) => kept.push(other),
             }
         }
-        match kept.len() {
-            0 => Proposition::False,
-            1 => kept.remove(0),
-            _ => Proposition::Or(kept),
+        match (kept.len(), and) {
+            (0, true) => Proposition::True,
+            (0, false) => Proposition::False,
+            (1, _) => kept.remove(0),
+            (_, true) => Proposition::And(kept),
+            (_, false) => Proposition::Or(kept),
         }
     }
 

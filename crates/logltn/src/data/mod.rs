@@ -253,13 +253,7 @@ impl Data {
         theory.source = source;
         theory.products.extend(formula.products.iter().cloned());
         theory.axioms = vec![formula];
-        Data {
-            theory: Arc::new(theory),
-            numbers: OnceLock::new(),
-            product_rows: OnceLock::new(),
-            fixed_numbers: None,
-            ..self.clone()
-        }
+        self.with_theory(Arc::new(theory))
     }
 
     /// The same data for a part of the axioms: a phase of training.
@@ -318,13 +312,7 @@ impl Data {
 
     /// The same data for a theory that has more tables at the end of its list, whose rows come with each call.
     pub(crate) fn with_streamed_tables(&self, theory: Arc<Theory>) -> Data {
-        let mut data = Data {
-            theory,
-            numbers: OnceLock::new(),
-            product_rows: OnceLock::new(),
-            fixed_numbers: None,
-            ..self.clone()
-        };
+        let mut data = self.with_theory(theory);
         for table in data.tables.len()..data.theory.tables.len() {
             data.tables.push(None);
             data.streamed.push(true);
@@ -518,11 +506,6 @@ impl Data {
         self.streamed.contains(&true) || self.sorts.iter().any(|s| s.streamed)
     }
 
-    /// Whether rows or sizes come with a call, and none have come.
-    pub(crate) fn awaits_streams(&self) -> bool {
-        self.streams_anything() && !self.has_come
-    }
-
     fn number_pool(&self) -> &Arc<NumberPool> {
         self.numbers.get_or_init(|| {
             let none = NumberPool::default();
@@ -686,46 +669,28 @@ impl Data {
     pub fn missing(&self) -> Diagnostics {
         let mut out = Diagnostics::new();
         let theory = &self.theory;
-        let mut report = |code, kind: &str, name: &str, span, need: &str| {
-            out.push(
-                Diagnostic::error(code, format!("{kind} `{name}` has no {need}")).at(
-                    &theory.source,
-                    span,
-                    "",
-                ),
-            );
-        };
-        for (sort, data) in theory.sorts.iter().zip(&self.sorts) {
-            if data.size.is_none() {
-                report(
-                    Code::MissingData,
-                    "sort",
-                    &sort.name,
-                    sort.span,
-                    "individuals",
-                );
+        let mut report = |is_set: bool, code, kind: &str, (name, span): (&str, _), need: &str| {
+            if !is_set {
+                let what = format!("{kind} `{name}` has no {need}");
+                out.push(Diagnostic::error(code, what).at(&theory.source, span, ""));
             }
+        };
+        let missing = Code::MissingData;
+        for (sort, data) in theory.sorts.iter().zip(&self.sorts) {
+            let place = (&*sort.name, sort.span);
+            report(data.size.is_some(), missing, "sort", place, "individuals");
         }
         for (table, data) in theory.tables.iter().zip(&self.tables) {
-            if data.is_none() {
-                report(Code::MissingData, "table", &table.name, table.span, "rows");
-            }
+            let place = (&*table.name, table.span);
+            report(data.is_some(), missing, "table", place, "rows");
         }
         for (param, data) in theory.params.iter().zip(&self.params) {
-            if data.is_none() {
-                report(Code::MissingData, "param", &param.name, param.span, "value");
-            }
+            let place = (&*param.name, param.span);
+            report(data.is_some(), missing, "param", place, "value");
         }
         for (constant, data) in theory.constants.iter().zip(&self.constants) {
-            if data.is_none() {
-                report(
-                    Code::NotGrounded,
-                    "constant",
-                    &constant.name,
-                    constant.span,
-                    "individual",
-                );
-            }
+            let (place, code) = ((&*constant.name, constant.span), Code::NotGrounded);
+            report(data.is_some(), code, "constant", place, "individual");
         }
         if !out.has_errors() {
             self.check_indexes(false, &mut out);

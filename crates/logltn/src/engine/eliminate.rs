@@ -61,15 +61,9 @@ impl<T: Real> Work<T> {
         }
     }
 
-    /// One outer binding, with the values of its factors.
-    pub fn of_one(elimination: &Elimination, key: u32, factors: Vec<Vec<T>>) -> Work<T> {
-        let mut work = Work {
-            keys: vec![key],
-            factors: factors.into_iter().map(|f| (f, Vec::new())).collect(),
-            ..Work::default()
-        };
-        (work.steps).resize_with(elimination.steps.len(), Default::default);
-        work
+    /// Whether the only outer binding has none of its own.
+    pub fn is_empty_for_one(&self, elimination: &Elimination) -> bool {
+        elimination.counts[self.keys[0] as usize] == 0
     }
 
     /// The sum of the last steps' results, for the only outer binding.
@@ -81,11 +75,6 @@ impl<T: Real> Work<T> {
 
     pub fn factor_mut(&mut self, factor: usize) -> &mut [T] {
         &mut self.factors[factor].0
-    }
-
-    /// The derivatives by a factor's values.
-    pub fn by_factor(&self, factor: usize) -> &[T] {
-        &self.factors[factor].1
     }
 
     /// All steps for all outer bindings.

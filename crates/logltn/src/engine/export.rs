@@ -1,7 +1,7 @@
 //! The plan as plain arrays, for callers that run it elsewhere: on a GPU, or in another program. The format is
 //! described in `crates/logltn/PLAN-FORMAT.md`; it is a header in JSON and the arrays that it names by number.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use super::Engine;
 use crate::data::FunctionData;
@@ -12,7 +12,7 @@ use crate::operators::{
 use crate::output::OutputKind;
 use crate::parameters::AxiomParameters;
 use crate::plan::Plan;
-use crate::plan::applied::{Applied, Tree, Values};
+use crate::plan::applied::{Tree, Values};
 use crate::plan::events::ExportedEvents;
 use crate::plan::physical::{Add, Level, Lookup, Node, Physical, SlotSource};
 use crate::plan::program::{
@@ -65,83 +65,113 @@ struct Writer {
     tuples: Vec<Option<[usize; 2]>>,
 }
 
-type Written = Result<(), std::fmt::Error>;
-
 impl Writer {
-    fn text(&mut self, text: &str) -> Written {
+    fn write(&mut self, value: impl Display) {
+        // Only memory could fail.
+        let _ = write!(self.out, "{value}");
+    }
+
+    fn text(&mut self, text: &str) {
         self.out.push('"');
         for c in text.chars() {
             match c {
-                '"' | '\\' => write!(self.out, "\\{c}")?,
-                c if (c as u32) < 0x20 => write!(self.out, "\\u{:04x}", c as u32)?,
+                '"' | '\\' => self.write(format_args!("\\{c}")),
+                c if (c as u32) < 0x20 => self.write(format_args!("\\u{:04x}", c as u32)),
                 c => self.out.push(c),
             }
         }
         self.out.push('"');
-        Ok(())
     }
 
-    fn key(&mut self, key: &str) -> Written {
-        match self.out.ends_with(['{', '[']) {
-            true => write!(self.out, "\"{key}\":"),
-            false => write!(self.out, ",\"{key}\":"),
+    fn key(&mut self, key: &str) {
+        if !self.out.ends_with(['{', '[']) {
+            self.out.push(',');
         }
+        self.write(format_args!("\"{key}\":"));
     }
 
-    fn number(&mut self, key: &str, value: impl std::fmt::Display) -> Written {
-        self.key(key)?;
-        write!(self.out, "{value}")
+    fn number(&mut self, key: &str, value: impl Display) {
+        self.key(key);
+        self.write(value);
     }
 
-    fn name(&mut self, key: &str, value: &str) -> Written {
-        self.key(key)?;
-        self.text(value)
+    fn name(&mut self, key: &str, value: &str) {
+        self.key(key);
+        self.text(value);
     }
 
     fn list<I>(
         &mut self,
         items: impl IntoIterator<Item = I>,
-        mut each: impl FnMut(&mut Writer, I) -> Written,
-    ) -> Written {
+        mut each: impl FnMut(&mut Writer, I),
+    ) {
         self.out.push('[');
         for (i, item) in items.into_iter().enumerate() {
             if i > 0 {
                 self.out.push(',');
             }
-            each(self, item)?;
+            each(self, item);
         }
         self.out.push(']');
-        Ok(())
     }
 
-    fn numbers(&mut self, key: &str, items: &[usize]) -> Written {
-        self.key(key)?;
-        self.list(items, |w, n| write!(w.out, "{n}"))
+    fn numbers<I: Display>(&mut self, key: &str, items: impl IntoIterator<Item = I>) {
+        self.key(key);
+        self.list(items, |w, n| w.write(n));
     }
 
-    fn array(&mut self, array: ExportedArray) -> Written {
+    fn object(&mut self, write: impl FnOnce(&mut Writer)) {
+        self.out.push('{');
+        write(self);
+        self.out.push('}');
+    }
+
+    fn objects<I>(
+        &mut self,
+        key: &str,
+        items: impl IntoIterator<Item = I>,
+        mut each: impl FnMut(&mut Writer, I),
+    ) {
+        self.key(key);
+        self.list(items, |w, item| w.object(|w| each(w, item)));
+    }
+
+    fn array(&mut self, array: ExportedArray) {
         self.arrays.push(array);
-        write!(self.out, "{}", self.arrays.len() - 1)
+        self.write(self.arrays.len() - 1);
     }
 
-    fn places(&mut self, values: &[u32]) -> Written {
+    fn places(&mut self, values: &[u32]) {
         let narrow = values.iter().all(|v| i32::try_from(*v).is_ok());
         self.array(match narrow {
             true => ExportedArray::Int32(values.iter().map(|v| *v as i32).collect()),
             false => ExportedArray::Int64(values.iter().map(|v| i64::from(*v)).collect()),
-        })
+        });
     }
 
-    fn wide(&mut self, values: &[u64]) -> Written {
+    fn places_of(&mut self, key: &str, values: &[u32]) {
+        self.key(key);
+        self.places(values);
+    }
+
+    fn wide(&mut self, key: &str, values: &[u64]) {
         self.too_large |= values.iter().any(|v| i64::try_from(*v).is_err());
-        self.array(ExportedArray::Int64(
-            values.iter().map(|v| *v as i64).collect(),
-        ))
+        self.codes(key, values.iter().map(|v| *v as i64).collect());
+    }
+
+    fn codes(&mut self, key: &str, values: Vec<i64>) {
+        self.key(key);
+        self.array(ExportedArray::Int64(values));
+    }
+
+    fn reals(&mut self, key: &str, values: Vec<f64>) {
+        self.key(key);
+        self.array(ExportedArray::Float64(values));
     }
 
     /// The values of a map; a range where possible, so that the individuals of a sort are not
     /// listed.
-    fn map(&mut self, narrow: Option<&[u32]>, wide: &[u64]) -> Written {
+    fn map(&mut self, narrow: Option<&[u32]>, wide: &[u64]) {
         let at = |i: usize| narrow.map_or_else(|| wide[i], |n| u64::from(n[i])) as i64;
         let len = narrow.map_or(wide.len(), <[u32]>::len);
         let step = if len > 1 {
@@ -150,73 +180,52 @@ impl Writer {
             0
         };
         let even = (1..len).all(|i| at(i).wrapping_sub(at(i - 1)) == step);
-        if len > 0 && even {
-            self.key("range")?;
-            return write!(self.out, "[{},{step}]", at(0));
-        }
-        self.key("values")?;
         match narrow {
-            Some(narrow) => self.places(narrow),
-            None => self.wide(wide),
+            _ if len > 0 && even => self.numbers("range", [at(0), step]),
+            Some(narrow) => self.places_of("values", narrow),
+            None => self.wide("values", wide),
         }
     }
 
-    fn place(&mut self, key: &str, place: SlotSource, bases: &[u32]) -> Written {
-        self.key(key)?;
-        match place {
-            SlotSource::Base(slot) => write!(self.out, "{{\"base\":{}}}", bases[slot]),
-            SlotSource::Array(index) => write!(self.out, "{{\"array\":{index}}}"),
-        }
+    fn place(&mut self, key: &str, place: SlotSource, base: impl Fn(usize) -> u64) {
+        self.key(key);
+        self.object(|w| match place {
+            SlotSource::Base(slot) => w.number("base", base(slot)),
+            SlotSource::Array(index) => w.number("array", index),
+        });
     }
 
-    fn adds(&mut self, key: &str, adds: &[Add], base: impl Fn(usize) -> u64) -> Written {
-        self.key(key)?;
-        self.list(adds, |w, add| {
-            w.out.push('{');
-            w.key("from")?;
-            match add.from {
-                SlotSource::Base(slot) => write!(w.out, "{{\"base\":{}}}", base(slot))?,
-                SlotSource::Array(index) => write!(w.out, "{{\"array\":{index}}}")?,
-            }
-            w.key("maps")?;
-            w.list(&add.maps, |w, own| {
-                w.list(own, |w, map| write!(w.out, "{map}"))
-            })?;
-            w.out.push('}');
-            Ok(())
-        })
+    fn adds(&mut self, key: &str, adds: &[Add], base: impl Fn(usize) -> u64) {
+        self.objects(key, adds, |w, add| {
+            w.place("from", add.from, &base);
+            w.key("maps");
+            w.list(&add.maps, |w, own| w.list(own, |w, map| w.write(map)));
+        });
     }
 
-    fn level(&mut self, plan: &Plan, exec: &Physical, level: &Level, bases: &[u32]) -> Written {
-        self.out.push('{');
-        self.number("parent", level.parent)?;
-        self.key("components")?;
-        self.list(&level.components, |w, c| {
-            w.out.push('{');
-            w.number("component", c.component)?;
+    fn level(&mut self, plan: &Plan, exec: &Physical, level: &Level, bases: &[u32]) {
+        let base = |slot: usize| u64::from(bases[slot]);
+        self.number("parent", level.parent);
+        self.objects("components", &level.components, |w, c| {
+            w.number("component", c.component);
             if let Some(key) = c.key {
-                w.place("key", key, bases)?;
+                w.place("key", key, base);
             }
-            w.out.push('}');
-            Ok(())
-        })?;
-        self.adds("adds", &level.adds, |slot| u64::from(bases[slot]))?;
-        self.adds("wide_adds", &level.wide_adds, |slot| exec.wide_slots[slot])?;
-        self.key("lookups")?;
-        self.list(&level.resolves, |w, lookup| w.lookup(plan, exec, lookup))?;
-        self.out.push('}');
-        Ok(())
+        });
+        self.adds("adds", &level.adds, base);
+        self.adds("wide_adds", &level.wide_adds, |slot| exec.wide_slots[slot]);
+        self.objects("lookups", &level.resolves, |w, l| w.lookup(plan, exec, l));
     }
 
     /// What a code is looked up in: a request's rows, or a stratum's tuples.
-    fn looked_up_in(&mut self, plan: &Plan, request: usize) -> Written {
+    fn looked_up_in(&mut self, plan: &Plan, request: usize) {
         let Some(stratum) = plan.strata.strata.get(request) else {
             return self.number("request", request - self.strata);
         };
         // Codes that are places already stay unchanged.
         let mut codes = stratum.codes.iter().enumerate();
         if codes.all(|(place, code)| place as u64 == *code) {
-            return Ok(());
+            return;
         }
         if self.tuples[request].is_none() {
             let mut entries: Vec<(u64, u32)> = stratum.codes.iter().copied().zip(0..).collect();
@@ -229,327 +238,246 @@ impl Writer {
             self.tuples[request] = Some([at, at + 1]);
         }
         let [codes, places] = self.tuples[request].unwrap_or_default();
-        self.number("codes", codes)?;
-        self.number("keys", places)
+        self.number("codes", codes);
+        self.number("keys", places);
     }
 
-    fn lookup(&mut self, plan: &Plan, exec: &Physical, lookup: &Lookup) -> Written {
-        self.out.push('{');
-        self.number("wide", lookup.wide)?;
-        self.number("array", lookup.array)?;
+    fn lookup(&mut self, plan: &Plan, exec: &Physical, lookup: &Lookup) {
+        self.number("wide", lookup.wide);
+        self.number("array", lookup.array);
         match lookup.table {
-            ResolveTable::Request(request) => self.looked_up_in(plan, request)?,
+            ResolveTable::Request(request) => self.looked_up_in(plan, request),
             ResolveTable::Key(table) => {
-                let mut entries: Vec<(u64, u32)> = exec.key_tables[table]
-                    .iter()
-                    .map(|(c, k)| (*c, *k))
-                    .collect();
+                let entries = exec.key_tables[table].iter();
+                let mut entries: Vec<(u64, u32)> = entries.map(|(c, k)| (*c, *k)).collect();
                 entries.sort_unstable();
-                self.key("codes")?;
-                self.wide(&entries.iter().map(|e| e.0).collect::<Vec<_>>())?;
-                self.key("keys")?;
-                self.places(&entries.iter().map(|e| e.1).collect::<Vec<_>>())?;
+                let (codes, keys): (Vec<u64>, Vec<u32>) = entries.into_iter().unzip();
+                self.wide("codes", &codes);
+                self.places_of("keys", &keys);
             }
             ResolveTable::Applied { functions, request } => {
                 if let Some(request) = request {
-                    self.looked_up_in(plan, request)?;
+                    self.looked_up_in(plan, request);
                 }
-                self.applied(&exec.applied[functions])?;
+                self.key("applied");
+                self.trees(&exec.applied[functions].arguments);
             }
         }
-        self.out.push('}');
-        Ok(())
     }
 
-    fn applied(&mut self, applied: &Applied) -> Written {
-        self.key("applied")?;
-        self.list(&applied.arguments, |w, (tree, stride)| {
+    /// Each with a number.
+    fn trees(&mut self, trees: &[(Tree, u64)]) {
+        self.list(trees, |w, (tree, number)| {
             w.out.push('[');
-            w.tree(tree)?;
-            write!(w.out, ",{stride}]")
-        })
+            w.object(|w| w.tree(tree));
+            w.write(format_args!(",{number}]"));
+        });
     }
 
-    fn tree(&mut self, tree: &Tree) -> Written {
+    fn tree(&mut self, tree: &Tree) {
         match tree {
-            Tree::Digit { stride, extent } => {
-                write!(self.out, "{{\"digit\":[{stride},{extent}]}}")
-            }
-            Tree::Fixed(index) => write!(self.out, "{{\"fixed\":{index}}}"),
+            Tree::Digit { stride, extent } => self.numbers("digit", [stride, extent]),
+            Tree::Fixed(index) => self.number("fixed", index),
             Tree::Function { values, arguments } => {
-                self.out.push('{');
-                self.key("arguments")?;
-                self.list(arguments, |w, (tree, size)| {
-                    w.out.push('[');
-                    w.tree(tree)?;
-                    write!(w.out, ",{size}]")
-                })?;
-                let individuals = match values {
-                    Values::Row => None,
-                    Values::Numbered(places) => Some(&places[..]),
-                    Values::Given(values) => match values.as_ref() {
-                        FunctionData::Individuals(values) => Some(&values[..]),
-                        FunctionData::Reals(_) => None,
-                    },
-                };
-                if let Some(values) = individuals {
-                    self.key("values")?;
-                    self.places(values)?;
+                self.key("arguments");
+                self.trees(arguments);
+                match values {
+                    Values::Row => {}
+                    Values::Numbered(places) => self.places_of("values", places),
+                    Values::Given(values) => {
+                        if let FunctionData::Individuals(values) = values.as_ref() {
+                            self.places_of("values", values);
+                        }
+                    }
                 }
-                self.out.push('}');
-                Ok(())
             }
         }
     }
 
-    fn node(&mut self, node: &Node, bases: &[u32]) -> Written {
-        self.out.push('{');
-        self.number("level", node.level)?;
-        match &node.kind {
+    fn node(&mut self, node: &Node, bases: &[u32]) {
+        let base = |slot: usize| u64::from(bases[slot]);
+        self.number("level", node.level);
+        let (kind, members) = match &node.kind {
             NodeKind::Constant(truth) => {
-                self.name("kind", "constant")?;
-                self.number("truth", truth)?;
+                self.name("kind", "constant");
+                return self.number("truth", truth);
             }
             NodeKind::Literal {
                 request, negated, ..
             } => {
-                self.name("kind", "literal")?;
-                self.number("request", request - self.strata)?;
-                self.number("negated", negated)?;
-                self.place("place", node.place, bases)?;
+                self.name("kind", "literal");
+                self.number("request", request - self.strata);
+                self.number("negated", negated);
+                return self.place("place", node.place, base);
             }
             NodeKind::Use {
                 stratum, negated, ..
             } => {
-                self.name("kind", "use")?;
-                self.number("stratum", stratum)?;
-                self.number("negated", negated)?;
-                self.place("place", node.place, bases)?;
-            }
-            NodeKind::Not(a) => {
-                self.name("kind", "not")?;
-                self.numbers("members", &[*a])?;
-            }
-            NodeKind::And(members) => {
-                self.name("kind", "and")?;
-                self.numbers("members", members)?;
-            }
-            NodeKind::Or(members) => {
-                self.name("kind", "or")?;
-                self.numbers("members", members)?;
-            }
-            NodeKind::Implies(a, b) => {
-                self.name("kind", "implies")?;
-                self.numbers("members", &[*a, *b])?;
-            }
-            NodeKind::Iff(a, b) => {
-                self.name("kind", "iff")?;
-                self.numbers("members", &[*a, *b])?;
-            }
-            NodeKind::Log(a) => {
-                self.name("kind", "log")?;
-                self.numbers("members", &[*a])?;
+                self.name("kind", "use");
+                self.number("stratum", stratum);
+                self.number("negated", negated);
+                return self.place("place", node.place, base);
             }
             NodeKind::Quantifier {
                 forall,
                 level,
                 body,
             } => {
-                self.name("kind", if *forall { "forall" } else { "exists" })?;
-                self.number("inner", level)?;
-                self.number("body", body)?;
+                self.name("kind", if *forall { "forall" } else { "exists" });
+                self.number("inner", level);
+                return self.number("body", body);
             }
             NodeKind::Elimination(index) => {
-                self.name("kind", "elimination")?;
-                self.number("elimination", index)?;
-                self.place("key", node.place, bases)?;
+                self.name("kind", "elimination");
+                self.number("elimination", index);
+                return self.place("key", node.place, base);
             }
-        }
-        self.out.push('}');
-        Ok(())
+            NodeKind::Not(_) => ("not", node.kind.children(&[])),
+            NodeKind::And(_) => ("and", node.kind.children(&[])),
+            NodeKind::Or(_) => ("or", node.kind.children(&[])),
+            NodeKind::Implies(..) => ("implies", node.kind.children(&[])),
+            NodeKind::Iff(..) => ("iff", node.kind.children(&[])),
+            NodeKind::Log(_) => ("log", node.kind.children(&[])),
+        };
+        self.name("kind", kind);
+        self.numbers("members", members);
     }
 
     /// Formulas, levels and eliminations: what axioms and strata have in common.
-    fn program(&mut self, plan: &Plan, exec: &Physical, bases: &[u32]) -> Written {
-        self.key("nodes")?;
-        self.list(&exec.nodes, |w, node| w.node(node, bases))?;
-        self.key("levels")?;
+    fn program(&mut self, plan: &Plan, exec: &Physical, bases: &[u32]) {
+        self.objects("nodes", &exec.nodes, |w, node| w.node(node, bases));
         let levels = &exec.levels[..exec.quantifier_levels];
-        self.list(levels, |w, level| w.level(plan, exec, level, bases))?;
-        self.key("eliminations")?;
-        self.list(&exec.eliminations, |w, of| w.elimination(of))
+        self.objects("levels", levels, |w, level| {
+            w.level(plan, exec, level, bases)
+        });
+        self.objects("eliminations", &exec.eliminations, Writer::elimination);
     }
 
-    fn stratum(&mut self, plan: &Plan, number: usize, bases: &[Vec<u32>]) -> Written {
+    fn stratum(&mut self, plan: &Plan, number: usize, bases: &[Vec<u32>]) {
         let stratum = &plan.strata.strata[number];
-        self.out.push('{');
-        self.name("name", &stratum.name)?;
-        self.number("tuples", stratum.codes.len())?;
-        self.number("layers", stratum.layers)?;
-        self.number("circle", stratum.circle)?;
-        self.number("counts", stratum.counts)?;
+        self.name("name", &stratum.name);
+        self.number("tuples", stratum.codes.len());
+        self.number("layers", stratum.layers);
+        self.number("circle", stratum.circle);
+        self.number("counts", stratum.counts);
         if let Some(of) = stratum.contraction {
-            self.key("product")?;
-            self.out.push('{');
-            for (key, value) in [
-                ("left", of.left),
-                ("right", of.right),
-                ("rows", of.rows),
-                ("columns", of.columns),
-                ("inner", of.inner),
-            ] {
-                self.number(key, value)?;
-            }
-            self.out.push('}');
+            self.key("product");
+            self.object(|w| {
+                w.number("left", of.left);
+                w.number("right", of.right);
+                w.number("rows", of.rows);
+                w.number("columns", of.columns);
+                w.number("inner", of.inner);
+            });
         }
-        self.key("programs")?;
+        self.key("programs");
         self.list(stratum.programs.iter().enumerate(), |w, (sign, exec)| {
             let Some(exec) = exec else {
-                return write!(w.out, "null");
+                return w.write("null");
             };
-            w.out.push('{');
-            w.number("root", exec.root)?;
-            let bases = &bases[plan.programs.len() + 2 * number + sign];
-            w.program(plan, exec, bases)?;
-            w.out.push('}');
-            Ok(())
-        })?;
-        self.out.push('}');
-        Ok(())
+            w.object(|w| {
+                w.number("root", exec.root);
+                let bases = &bases[plan.programs.len() + 2 * number + sign];
+                w.program(plan, exec, bases);
+            });
+        });
     }
 
-    /// Numbers one after the other, this many for each thing.
-    fn flat<const N: usize>(&mut self, key: &str, values: &[[i64; N]]) -> Written {
-        self.key(key)?;
-        self.array(ExportedArray::Int64(values.concat()))
+    fn events(&mut self, events: &ExportedEvents) {
+        // Numbers one after the other, a few for each thing.
+        self.codes("states", events.states.concat());
+        self.objects("circuits", &events.circuits, |w, circuit| {
+            w.places_of("slots", &circuit.slots);
+            w.codes("nodes", circuit.nodes.concat());
+            w.places_of("entries", &circuit.entries);
+            w.number("root", circuit.root);
+            w.codes("instances", circuit.instances.clone());
+            w.places_of("firsts", &circuit.firsts);
+            w.codes("evidence", circuit.evidence.concat());
+            w.places_of("allowed", &circuit.allowed);
+        });
+        self.codes("observations", events.observations.concat());
+        self.reals("weights", events.weights.clone());
+        self.codes("terms", events.terms.concat());
     }
 
-    fn events(&mut self, events: &ExportedEvents) -> Written {
-        self.out.push('{');
-        self.flat("states", &events.states)?;
-        self.key("circuits")?;
-        self.list(&events.circuits, |w, circuit| {
-            w.out.push('{');
-            w.key("slots")?;
-            w.places(&circuit.slots)?;
-            w.flat("nodes", &circuit.nodes)?;
-            w.key("entries")?;
-            w.places(&circuit.entries)?;
-            w.number("root", circuit.root)?;
-            w.key("instances")?;
-            w.array(ExportedArray::Int64(circuit.instances.clone()))?;
-            w.key("firsts")?;
-            w.places(&circuit.firsts)?;
-            w.flat("evidence", &circuit.evidence)?;
-            w.key("allowed")?;
-            w.places(&circuit.allowed)?;
-            w.out.push('}');
-            Ok(())
-        })?;
-        self.flat("observations", &events.observations)?;
-        self.key("weights")?;
-        self.array(ExportedArray::Float64(events.weights.clone()))?;
-        self.flat("terms", &events.terms)?;
-        self.out.push('}');
-        Ok(())
-    }
-
-    fn own_parameters(&mut self, own: &AxiomParameters) -> Written {
+    fn own_parameters(&mut self, own: &AxiomParameters) {
         for (key, value) in [
             ("alpha", own.alpha),
             ("p", own.p),
             ("p_forall", own.p_forall),
         ] {
             if let Some(value) = value {
-                self.number(key, value)?;
+                self.number(key, value);
             }
         }
-        Ok(())
     }
 
     /// What an operator computes, and its laws.
-    fn operator(
-        &mut self,
-        key: &str,
-        expressed: Expressed,
-        laws: impl FnOnce(&mut Writer) -> Written,
-    ) -> Written {
-        self.key(key)?;
-        self.out.push('{');
-        match expressed {
-            Expressed::Of(text) => self.name("of", text)?,
-            Expressed::All(reduction) => self.reduction(&reduction)?,
-            Expressed::Rewritten => {}
-        }
-        laws(self)?;
-        self.out.push('}');
-        Ok(())
+    fn operator(&mut self, key: &str, expressed: Expressed, laws: impl FnOnce(&mut Writer)) {
+        self.key(key);
+        self.object(|w| {
+            match expressed {
+                Expressed::Of(text) => w.name("of", text),
+                Expressed::All(reduction) => w.reduction(&reduction),
+                Expressed::Rewritten => {}
+            }
+            laws(w);
+        });
     }
 
-    fn reduction(&mut self, of: &Reduction) -> Written {
-        self.key("keeps")?;
-        self.list(of.keeps, |w, kept| {
-            w.out.push('{');
-            w.name("name", kept.name)?;
+    fn reduction(&mut self, of: &Reduction) {
+        self.objects("keeps", of.keeps, |w, kept| {
+            w.name("name", kept.name);
             let how = match kept.how {
                 How::Sum => "sum",
                 How::Greatest => "greatest",
             };
-            w.name(how, kept.of)?;
+            w.name(how, kept.of);
             if let Some((to, factor)) = kept.moves {
-                w.name("relative_to", to)?;
-                w.name("factor", factor)?;
+                w.name("relative_to", to);
+                w.name("factor", factor);
             }
-            w.out.push('}');
-            Ok(())
-        })?;
-        self.name("value", of.value)
+        });
+        self.name("value", of.value);
     }
 
-    fn connective(&mut self, laws: &ConnectiveLaws) -> Written {
-        self.number("adds", laws.adds)?;
-        self.number("complements", laws.wants_complements)?;
-        self.semiring(laws.semiring)
+    fn connective(&mut self, laws: &ConnectiveLaws) {
+        self.number("adds", laws.adds);
+        self.number("complements", laws.wants_complements);
+        self.semiring(laws.semiring);
     }
 
-    fn aggregator(&mut self, laws: &AggregatorLaws) -> Written {
-        self.number("linear", laws.is_linear())?;
-        self.number("picks_one", laws.picks_one)?;
-        self.number("complements", laws.wants_complements)?;
-        self.semiring(laws.semiring)
+    fn aggregator(&mut self, laws: &AggregatorLaws) {
+        self.number("linear", laws.is_linear());
+        self.number("picks_one", laws.picks_one);
+        self.number("complements", laws.wants_complements);
+        self.semiring(laws.semiring);
     }
 
-    fn semiring(&mut self, semiring: Option<Semiring>) -> Written {
+    fn semiring(&mut self, semiring: Option<Semiring>) {
         match semiring {
-            None => Ok(()),
+            None => {}
             Some(Semiring::Greatest) => self.name("semiring", "greatest"),
             Some(Semiring::Exponentials { mean: true }) => self.name("semiring", "mean"),
             Some(Semiring::Exponentials { mean: false }) => self.name("semiring", "sum"),
         }
     }
 
-    fn elimination(&mut self, of: &Elimination) -> Written {
-        self.out.push('{');
-        self.number("keyed", of.key_slot.is_some())?;
-        self.numbers("common", &of.common)?;
-        self.key("factors")?;
-        self.list(&of.factors, |w, factor| {
-            w.out.push('{');
-            w.number("level", factor.level)?;
-            w.number("body", factor.body)?;
-            w.number("size", factor.size)?;
-            w.out.push('}');
-            Ok(())
-        })?;
-        self.key("steps")?;
-        self.list(of.steps.iter().zip(&of.last), |w, (step, last)| {
-            w.out.push('{');
-            w.number("last", last)?;
-            w.key("inputs")?;
-            w.list(&step.inputs, |w, input| match input {
-                EliminationInput::Message(m) => write!(w.out, "{{\"message\":{m}}}"),
-                EliminationInput::Factor(f) => write!(w.out, "{{\"factor\":{f}}}"),
-            })?;
+    fn elimination(&mut self, of: &Elimination) {
+        self.number("keyed", of.key_slot.is_some());
+        self.numbers("common", &of.common);
+        self.objects("factors", &of.factors, |w, factor| {
+            w.number("level", factor.level);
+            w.number("body", factor.body);
+            w.number("size", factor.size);
+        });
+        self.objects("steps", of.steps.iter().zip(&of.last), |w, (step, last)| {
+            w.number("last", last);
+            w.objects("inputs", &step.inputs, |w, input| match input {
+                EliminationInput::Message(m) => w.number("message", m),
+                EliminationInput::Factor(f) => w.number("factor", f),
+            });
             let (mut messages, mut combinations) = (vec![0], vec![0]);
             let mut ends = Vec::new();
             for list in &step.lists {
@@ -557,39 +485,25 @@ impl Writer {
                 messages.push(ends.len() as u32);
                 combinations.push(combinations[combinations.len() - 1] + list.len() as u32);
             }
-            w.key("message_offsets")?;
-            w.places(&messages)?;
-            w.key("combination_offsets")?;
-            w.places(&combinations)?;
-            w.key("ends")?;
-            w.places(&ends)?;
-            w.key("places")?;
+            w.places_of("message_offsets", &messages);
+            w.places_of("combination_offsets", &combinations);
+            w.places_of("ends", &ends);
+            w.key("places");
             w.list(0..step.inputs.len(), |w, i| {
                 let own = step.lists.iter().flat_map(|list| {
                     let len = list.len();
                     &list.places[i * len..(i + 1) * len]
                 });
-                let own: Vec<u32> = own.copied().collect();
-                w.places(&own)
-            })?;
-            w.out.push('}');
-            Ok(())
-        })?;
-        self.key("lists_of_key")?;
+                w.places(&own.copied().collect::<Vec<u32>>());
+            });
+        });
+        self.key("lists_of_key");
         let lists = of.lists_of_key.iter();
-        self.array(ExportedArray::Int32(
-            lists
-                .map(|&l| if l == NO_LIST { -1 } else { l as i32 })
-                .collect(),
-        ))?;
-        self.key("counts")?;
-        let counts = of.counts.iter().map(|&c| c as f64).collect();
-        self.array(ExportedArray::Float64(counts))?;
-        self.key("log_counts")?;
-        self.array(ExportedArray::Float64(of.log_counts.clone()))?;
-        self.number("log_unread", of.log_unread)?;
-        self.out.push('}');
-        Ok(())
+        let lists = lists.map(|&l| if l == NO_LIST { -1 } else { l as i32 });
+        self.array(ExportedArray::Int32(lists.collect()));
+        self.reals("counts", of.counts.iter().map(|&c| c as f64).collect());
+        self.reals("log_counts", of.log_counts.clone());
+        self.number("log_unread", of.log_unread);
     }
 }
 
@@ -610,13 +524,10 @@ impl<T: Real> Engine<T> {
             strata: self.strata(),
             tuples: vec![None; self.strata()],
         };
-        let written = self.write(&mut writer);
+        writer.object(|w| self.write(w));
         if writer.too_large {
             let message = "a predicate has too many tuples for them to be numbered in 64 bits";
             return Err(Diagnostic::error(Code::TooManyTuples, message).into());
-        }
-        if let Err(error) = written {
-            return Err(Diagnostic::error(Code::Internal, error.to_string()).into());
         }
         Ok(Exported {
             header: writer.out,
@@ -642,158 +553,121 @@ impl<T: Real> Engine<T> {
         }
     }
 
-    fn write(&self, w: &mut Writer) -> Written {
+    fn write(&self, w: &mut Writer) {
         let (plan, active) = (&*self.ground.plan, &self.ground.active);
-        let theory = plan.data.theory();
-        w.out.push('{');
-        w.name("format", "logltn-plan")?;
-        w.number("version", EXPORT_VERSION)?;
-        let s = &plan.semantics;
-        w.key("semantics")?;
-        w.out.push('{');
-        w.name("name", s.name)?;
-        w.name(
-            "space",
-            match s.space {
-                Space::Log => "log",
-                Space::Truth => "truth",
-                Space::Mixed => "mixed",
+        w.name("format", "logltn-plan");
+        w.number("version", EXPORT_VERSION);
+        w.key("semantics");
+        w.object(|w| self.write_semantics(w));
+        let requests = self.strata()..plan.requests.len();
+        w.objects("requests", requests, |w, i| self.write_request(w, i));
+        w.objects(
+            "components",
+            &active.components,
+            |w, component| match component.offsets[..] {
+                [0, size] => w.number("size", size),
+                _ => w.places_of("offsets", &component.offsets),
             },
-        )?;
+        );
+        w.objects("maps", plan.maps.iter().enumerate(), |w, (i, map)| {
+            w.number("component", map.component);
+            match &map.values {
+                MapValues::Wide(_) => w.map(None, &active.wide[i]),
+                _ => w.map(Some(&active.maps[i]), &[]),
+            }
+        });
+        w.objects(
+            "axioms",
+            plan.programs.iter().enumerate(),
+            |w, (i, exec)| {
+                w.name("name", &plan.axioms[i].name);
+                w.number("weight", self.over_axioms.weights[i]);
+                w.own_parameters(&self.own[i]);
+                w.number("group", self.ground.groups[i]);
+                if self.events.is_some() {
+                    // Its meaning is in its events.
+                    let nothing = ",\"roots\":[],\"nodes\":[],\"levels\":[{}],\"eliminations\":[]";
+                    return w.out.push_str(nothing);
+                }
+                w.numbers("roots", exec.roots.iter().map(|root| root.node));
+                if exec.roots.iter().any(|root| root.sharded) {
+                    w.numbers("sharded", exec.roots.iter().map(|root| root.sharded));
+                }
+                w.program(plan, exec, &active.bases[i]);
+            },
+        );
+        w.objects("strata", 0..self.strata(), |w, i| {
+            w.stratum(plan, i, &active.bases)
+        });
+        w.objects("groups", &self.leaders, |w, leader| {
+            w.own_parameters(&self.own[*leader])
+        });
+        let steps = plan.strata.steps.iter().flat_map(|s| {
+            let constant = i64::from(s.constant);
+            let (start, end) = (i64::from(s.start), i64::from(s.end));
+            [s.stratum as i64, s.layer as i64, start, end, constant]
+        });
+        w.codes("steps", steps.collect());
+        if let Some(events) = &self.events {
+            w.key("events");
+            w.object(|w| w.events(&events.export(plan, self.strata())));
+        }
+    }
+
+    fn write_semantics(&self, w: &mut Writer) {
+        let s = &self.ground.plan.semantics;
+        w.name("name", s.name);
+        let space = match s.space {
+            Space::Log => "log",
+            Space::Truth => "truth",
+            Space::Mixed => "mixed",
+        };
+        w.name("space", space);
         let (and, or) = (s.and, s.or);
-        w.operator("and", and.expressed(), |w| w.connective(and.laws()))?;
-        w.operator("or", or.expressed(), |w| w.connective(or.laws()))?;
-        w.operator("implies", s.implies.expressed(), |_| Ok(()))?;
-        w.operator("not", s.not.expressed(), |_| Ok(()))?;
+        w.operator("and", and.expressed(), |w| w.connective(and.laws()));
+        w.operator("or", or.expressed(), |w| w.connective(or.laws()));
+        w.operator("implies", s.implies.expressed(), |_| {});
+        w.operator("not", s.not.expressed(), |_| {});
         for (key, aggregator) in [
             ("forall", s.aggregator(true)),
             ("exists", s.aggregator(false)),
             ("over_axioms", s.over_axioms),
         ] {
             let expressed = Expressed::All(aggregator.expressed());
-            w.operator(key, expressed, |w| w.aggregator(aggregator.laws()))?;
+            w.operator(key, expressed, |w| w.aggregator(aggregator.laws()));
         }
-        w.number("stable_eps", s.stable_eps)?;
+        w.number("stable_eps", s.stable_eps);
         if let Some(p) = self.over_axioms.p_forall {
-            w.number("p_axioms", p)?;
+            w.number("p_axioms", p);
         }
-        w.name(
-            "loss",
-            match s.loss {
-                Loss::MinusSat => "minus_sat",
-                Loss::OneMinusSat => "one_minus_sat",
-            },
-        )?;
-        w.out.push('}');
-        w.key("requests")?;
-        w.list(self.strata()..plan.requests.len(), |w, i| {
-            let (request, own) = (&self.requests[i], &plan.requests[i]);
-            w.out.push('{');
-            w.name("predicate", &theory[request.predicate].name)?;
-            w.name(
-                "output",
-                match plan.output(request.predicate).kind {
-                    OutputKind::Softmax => "softmax",
-                    OutputKind::Sigmoid => "sigmoid",
-                    OutputKind::Truth => "truth",
-                    OutputKind::LogTruth => "log_truth",
-                },
-            )?;
-            w.number("rows", request.rows())?;
-            w.number("width", request.width)?;
-            w.number("arity", request.arity)?;
-            w.number("negated", self.wanted[i][1])?;
-            let events = self.events.as_ref();
-            if own.complete && events.is_none() {
-                w.key("extents")?;
-                w.list(&own.extents, |w, n| write!(w.out, "{n}"))?;
-            } else {
-                w.key("individuals")?;
-                w.places(request.individuals())?;
-                w.key("codes")?;
-                let codes = events.map_or(&active.numbering[i].codes[..], |e| e.rows(i));
-                w.wide(codes)?;
-            }
-            w.out.push('}');
-            Ok(())
-        })?;
-        w.key("components")?;
-        w.list(&active.components, |w, component| {
-            w.out.push('{');
-            match component.offsets[..] {
-                [0, size] => w.number("size", size)?,
-                _ => {
-                    w.key("offsets")?;
-                    w.places(&component.offsets)?;
-                }
-            }
-            w.out.push('}');
-            Ok(())
-        })?;
-        w.key("maps")?;
-        w.list(plan.maps.iter().enumerate(), |w, (i, map)| {
-            w.out.push('{');
-            w.number("component", map.component)?;
-            match &map.values {
-                MapValues::Wide(_) => w.map(None, &active.wide[i])?,
-                _ => w.map(Some(&active.maps[i]), &[])?,
-            }
-            w.out.push('}');
-            Ok(())
-        })?;
-        w.key("axioms")?;
-        w.list(plan.programs.iter().enumerate(), |w, (i, exec)| {
-            let bases = &active.bases[i];
-            w.out.push('{');
-            w.name("name", &plan.axioms[i].name)?;
-            w.number("weight", self.over_axioms.weights[i])?;
-            w.own_parameters(&self.own[i])?;
-            w.number("group", self.ground.groups[i])?;
-            if self.events.is_some() {
-                // Its meaning is in its events.
-                w.out
-                    .push_str(",\"roots\":[],\"nodes\":[],\"levels\":[{}],\"eliminations\":[]}");
-                return Ok(());
-            }
-            w.key("roots")?;
-            w.list(&exec.roots, |w, root| write!(w.out, "{}", root.node))?;
-            if exec.roots.iter().any(|root| root.sharded) {
-                w.key("sharded")?;
-                w.list(&exec.roots, |w, root| write!(w.out, "{}", root.sharded))?;
-            }
-            w.program(plan, exec, bases)?;
-            w.out.push('}');
-            Ok(())
-        })?;
-        w.key("strata")?;
-        w.list(0..self.strata(), |w, i| w.stratum(plan, i, &active.bases))?;
-        w.key("groups")?;
-        w.list(&self.leaders, |w, leader| {
-            w.out.push('{');
-            w.own_parameters(&self.own[*leader])?;
-            w.out.push('}');
-            Ok(())
-        })?;
-        w.key("steps")?;
-        let steps = plan.strata.steps.iter();
-        let steps: Vec<i64> = steps
-            .flat_map(|s| {
-                let constant = i64::from(s.constant);
-                [
-                    s.stratum as i64,
-                    s.layer as i64,
-                    i64::from(s.start),
-                    i64::from(s.end),
-                    constant,
-                ]
-            })
-            .collect();
-        w.array(ExportedArray::Int64(steps))?;
-        if let Some(events) = &self.events {
-            w.key("events")?;
-            w.events(&events.export(plan, self.strata()))?;
+        let loss = match s.loss {
+            Loss::MinusSat => "minus_sat",
+            Loss::OneMinusSat => "one_minus_sat",
+        };
+        w.name("loss", loss);
+    }
+
+    fn write_request(&self, w: &mut Writer, i: usize) {
+        let plan = &*self.ground.plan;
+        let (request, own) = (&self.requests[i], &plan.requests[i]);
+        w.name("predicate", &plan.data.theory()[request.predicate].name);
+        let output = match plan.output(request.predicate).kind {
+            OutputKind::Softmax => "softmax",
+            OutputKind::Sigmoid => "sigmoid",
+            OutputKind::Truth => "truth",
+            OutputKind::LogTruth => "log_truth",
+        };
+        w.name("output", output);
+        w.number("rows", request.rows());
+        w.number("width", request.width);
+        w.number("arity", request.arity);
+        w.number("negated", self.wanted[i][1]);
+        let events = self.events.as_ref();
+        if own.complete && events.is_none() {
+            return w.numbers("extents", &own.extents);
         }
-        w.out.push('}');
-        Ok(())
+        w.places_of("individuals", request.individuals());
+        let codes = &self.ground.active.numbering[i].codes[..];
+        w.wide("codes", events.map_or(codes, |e| e.rows(i)));
     }
 }

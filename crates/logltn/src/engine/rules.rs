@@ -132,27 +132,24 @@ fn instead(formula: &Formula, of: &dyn Fn(&Formula, &Formula) -> Formula) -> Opt
         FormulaKind::Implies(a, b) => of(a, b),
         _ => instead(body, of)?,
     };
-    Some(Formula {
-        kind: FormulaKind::Quantified {
+    Some(Formula::new(
+        FormulaKind::Quantified {
             quantifier: Quantifier::Forall,
             binding: binding.clone(),
             guard: guard.clone(),
             body: Box::new(body),
         },
-        span: formula.span,
-    })
+        formula.span,
+    ))
 }
 
 fn and(a: Formula, b: Formula) -> Formula {
     let span = a.span;
     let kind = FormulaKind::And(vec![a, b]);
-    Formula { kind, span }
+    Formula::new(kind, span)
 }
 
 fn not(formula: Formula) -> Formula {
     let span = formula.span;
-    Formula {
-        kind: FormulaKind::Not(Box::new(formula)),
-        span,
-    }
+    Formula::new(FormulaKind::Not(Box::new(formula)), span)
 }

@@ -284,13 +284,10 @@ impl<T: Precision> Engine<T> {
                 |run, level, body| {
                     run.lane.again = true;
                     for tuples in share(runs, lane, shares) {
-                        let (start, end) = (u64::from(tuples.start), u64::from(tuples.end));
-                        let mut cursor = run.root_cursor(level, start, end);
-                        while run.fill(level, &mut cursor) {
+                        run.each_block(level, tuples, |run| {
                             run.forward(body);
                             out.extend_from_slice(run.values(body));
-                        }
-                        run.lane.blocks.put_cursor(level, cursor);
+                        });
                     }
                 },
             );
@@ -373,10 +370,8 @@ impl<T: Precision> Engine<T> {
                     |run, level, body| {
                         run.lane.again = true;
                         for tuples in share(runs, lane, shares) {
-                            let (start, end) = (u64::from(tuples.start), u64::from(tuples.end));
                             let mut from = (tuples.start - piece.step.start) as usize;
-                            let mut cursor = run.root_cursor(level, start, end);
-                            while run.fill(level, &mut cursor) {
+                            run.each_block(level, tuples, |run| {
                                 run.forward(body);
                                 let len = run.len(body);
                                 let mut own = run.take_derivatives(body);
@@ -384,8 +379,7 @@ impl<T: Precision> Engine<T> {
                                 run.put_derivatives(body, own);
                                 from += len;
                                 run.backward(body);
-                            }
-                            run.lane.blocks.put_cursor(level, cursor);
+                            });
                         }
                     },
                 );
@@ -409,6 +403,17 @@ fn share(runs: &[Range<u32>], lane: usize, shares: usize) -> impl Iterator<Item 
         before += len;
         (own[0] < own[1]).then_some(own[0]..own[1])
     })
+}
+
+impl<T: Real> Run<'_, '_, T> {
+    /// Fills the blocks of an outermost level with some of its bindings, one after another.
+    pub fn each_block(&mut self, level: usize, of: Range<u32>, mut visit: impl FnMut(&mut Self)) {
+        let mut cursor = self.root_cursor(level, of.start.into(), of.end.into());
+        while self.fill(level, &mut cursor) {
+            visit(self);
+        }
+        self.lane.blocks.put_cursor(level, cursor);
+    }
 }
 
 /// Runs the program of a piece.

@@ -13,7 +13,7 @@ use super::linear::Linear;
 use super::near_pairs::NearPoints;
 use super::planner::{Patience, Planner};
 use super::table_index::{ByValue, RowsByKey, cell_code};
-use crate::guard_parts::{Part, PartMut};
+use crate::guard_parts::Part;
 use crate::source::Span;
 use crate::theory::*;
 
@@ -663,24 +663,11 @@ impl Scope<'_> {
     pub(super) fn by_value(&self, id: VarId, of: Known) -> Rc<ByValue> {
         let mut name = match of {
             Known::Value(value) => value.clone(),
-            Known::Individual(term) => Value {
-                kind: ValueKind::Individual(term.clone()),
-                span: term.span,
-            },
+            Known::Individual(term) => Value::new(ValueKind::Individual(term.clone()), term.span),
         };
         name.visit_mut(&mut |mut part| {
             part.forget_place();
-            match part {
-                PartMut::Value(Value {
-                    kind: ValueKind::Number(id),
-                    ..
-                })
-                | PartMut::Term(Term {
-                    kind: TermKind::Variable(id),
-                    ..
-                }) => *id = VarId(0),
-                _ => {}
-            }
+            part.rename(|_| VarId(0));
         });
         // The same function as an individual and as a number have different codes.
         let name = (

@@ -49,7 +49,7 @@ use std::fmt;
 use crate::vector::Real;
 
 pub(crate) use aggregate::{Accumulated, Aggregation, Block, Segment, Slopes, State};
-pub(crate) use complement::{FLOOR, add_slopes, complements};
+pub(crate) use complement::{FLOOR, NOTHING, add_slopes, complements};
 pub(crate) use connective::{Backward, Connection, Forward, Members};
 pub(crate) use expressed::{Expressed, How, Kept, Reduction};
 pub(crate) use implication::Implication;

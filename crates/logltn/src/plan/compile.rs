@@ -218,22 +218,8 @@ pub(super) fn compile(problem: Problem) -> Result<Plan, Diagnostics> {
     if found.has_errors() {
         return Err(found);
     }
-    let mut plan = Plan {
-        data: Arc::new(data.clone()),
-        outputs: outputs.to_vec(),
-        semantics: *semantics,
-        axioms: Vec::with_capacity(lowered.len()),
-        programs: Vec::with_capacity(lowered.len()),
-        forms: Vec::with_capacity(lowered.len()),
-        components: Vec::new(),
-        maps: Vec::new(),
-        requests: Vec::new(),
-        strata,
-        warnings: found,
-        streaming: None,
-        leading: Vec::with_capacity(lowered.len()),
-        events: None,
-    };
+    let mut plan = Plan::empty(Arc::new(data.clone()), outputs, *semantics);
+    (plan.strata, plan.warnings) = (strata, found);
     for Lowered {
         axiom,
         program,
@@ -410,7 +396,7 @@ fn prepare_member<'a>(
         shards.check(axiom, &formula, semantics)?;
     }
     let mut rewrites = Vec::new();
-    let normal = formula;
+    let mut normal = formula;
     let hard = semantics.exact && problem.data.is_law(&name);
     let leading = match semantics.exact && (hard || !options.joint) {
         true => leading_foralls(&axiom.formula).min(normal.foralls()),
@@ -427,6 +413,7 @@ fn prepare_member<'a>(
     // The `find` is not part of the event.
     let leading = leading.max(ranked);
     let explained = options.ranked == Ranked::Foralls && !hard;
+    let written = explained.then(|| normal.under_mut(ranked).clone());
     let mut prepared = Prepared {
         scope,
         index,
@@ -437,7 +424,7 @@ fn prepare_member<'a>(
         hard,
         leading,
         ranked,
-        written: explained.then(|| normal.clone()),
+        written,
         normal,
     };
     prepared.keep_form(options);
@@ -483,7 +470,7 @@ fn ground_prepared(
     }
     prepared.keep_form(options);
     let Prepared {
-        normal,
+        mut normal,
         name,
         individuals,
         forms,
@@ -497,8 +484,7 @@ fn ground_prepared(
     let form = written.map(|written| {
         Arc::new(Ungrounded {
             written,
-            eliminated: rewrites.is_empty().then(|| normal.clone()),
-            foralls: ranked,
+            eliminated: (rewrites.is_empty()).then(|| normal.under_mut(ranked).clone()),
         })
     });
     let mut program = ground::ground(scope, problem.outputs, shared, normal, ranked)?;
@@ -599,47 +585,30 @@ pub(super) fn check(data: &Data, outputs: &[Output], semantics: &Semantics, out:
         return;
     }
     for (predicate, output) in theory.predicates.iter().zip(outputs) {
-        let error = |code, message: String| {
-            Diagnostic::error(code, message).at(&theory.source, predicate.span, "")
+        let name = &predicate.name;
+        let error = |message: String| {
+            Diagnostic::error(Code::NoClasses, message).at(&theory.source, predicate.span, "")
         };
-        if !output.per_class {
-            if output.kind == OutputKind::Softmax {
-                out.push(error(
-                    Code::NoClasses,
-                    format!(
-                        "predicate `{}` is a softmax, so its last argument must pick the class",
-                        predicate.name
-                    ),
-                ));
-            }
-            continue;
-        }
+        let is_softmax = output.kind == OutputKind::Softmax;
         match predicate.arguments.last() {
+            _ if !output.per_class && is_softmax => out.push(error(format!(
+                "predicate `{name}` is a softmax, so its last argument must pick the class"
+            ))),
+            _ if !output.per_class => {}
             Some(ArgumentSort::Sort(sort)) => {
-                let classes = data.sorts[sort.index()].size;
-                if output.kind == OutputKind::Softmax && classes == Some(1) {
-                    out.push(
-                        error(
-                            Code::NoClasses,
-                            format!(
-                                "predicate `{}` is a softmax over one class, which is always true",
-                                predicate.name
-                            ),
-                        )
-                        .help(format!(
-                            "give sort `{}` a second individual, or use a sigmoid",
-                            theory[*sort].name
-                        )),
+                if is_softmax && data.sorts[sort.index()].size == Some(1) {
+                    let message = format!(
+                        "predicate `{name}` is a softmax over one class, which is always true"
                     );
+                    out.push(error(message).help(format!(
+                        "give sort `{}` a second individual, or use a sigmoid",
+                        theory[*sort].name
+                    )));
                 }
             }
-            _ => out.push(error(
-                Code::NoClasses,
-                format!(
-                    "predicate `{}` has no last argument that could pick a class",
-                    predicate.name
-                ),
-            )),
+            _ => out.push(error(format!(
+                "predicate `{name}` has no last argument that could pick a class"
+            ))),
         }
     }
 }

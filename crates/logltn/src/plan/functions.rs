@@ -44,10 +44,7 @@ fn check_formula(data: &Data, formula: &Formula, out: &mut Diagnostics) {
 fn check_guard(data: &Data, guard: &Guard, out: &mut Diagnostics) {
     let theory = data.theory();
     guard.visit(&mut |part| {
-        if let Part::Term(Term {
-            kind: TermKind::Apply(function, _),
-            span,
-        }) = &part
+        if let Part::Term(Term { kind: TermKind::Apply(function, _), span }) = &part
             && data.function(*function).is_none()
         {
             let declared = &theory[*function];

@@ -9,6 +9,7 @@ mod cost;
 mod distances;
 mod eliminate;
 pub(crate) mod events;
+pub(crate) mod excerpt;
 mod functions;
 mod ground;
 pub(crate) mod individual;
@@ -41,7 +42,7 @@ use compile::{Problem, compile};
 pub use events::EventSize;
 use events::Events;
 pub use events::World;
-pub(crate) use ground::{KeyIds, Leaf, codes, strides};
+pub(crate) use ground::{Leaf, strides};
 pub use individual::{BlamedLiteral, Bound, Individual};
 use passes::Forms;
 pub use passes::Pass;
@@ -205,6 +206,25 @@ pub struct PlannedDefinition {
 }
 
 impl Plan {
+    fn empty(data: Arc<Data>, outputs: &[Output], semantics: Semantics) -> Plan {
+        Plan {
+            data,
+            outputs: outputs.to_vec(),
+            semantics,
+            axioms: Vec::new(),
+            programs: Vec::new(),
+            components: Vec::new(),
+            maps: Vec::new(),
+            requests: Vec::new(),
+            strata: StrataPlan::default(),
+            forms: Vec::new(),
+            warnings: Diagnostics::new(),
+            streaming: None,
+            leading: Vec::new(),
+            events: None,
+        }
+    }
+
     /// Plans a theory. `outputs` says for each predicate what its numbers mean.
     pub fn new(
         data: &Data,

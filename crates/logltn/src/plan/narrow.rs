@@ -362,9 +362,9 @@ fn conjunction(mut conditions: Vec<Guard>) -> Option<Guard> {
     conditions.sort_by_key(|g| g.span.start);
     match conditions.len() {
         0 | 1 => conditions.pop(),
-        _ => Some(Guard {
-            span: (conditions.iter()).fold(conditions[0].span, |s: Span, g| s.to(g.span)),
-            kind: GuardKind::And(conditions),
-        }),
+        _ => {
+            let span = (conditions.iter()).fold(conditions[0].span, |s: Span, g| s.to(g.span));
+            Some(Guard::new(GuardKind::And(conditions), span))
+        }
     }
 }

@@ -49,13 +49,13 @@ impl Plan {
             kind: TermKind::Variable(p),
             span: Span::default(),
         });
-        let mut formula = Formula {
-            kind: FormulaKind::Use {
+        let mut formula = Formula::new(
+            FormulaKind::Use {
                 definition,
                 arguments: arguments.collect(),
             },
-            span: Span::default(),
-        };
+            Span::default(),
+        );
         let is_open = !parameters.is_empty();
         if is_open {
             formula.kind = FormulaKind::Quantified {

@@ -58,6 +58,19 @@ pub(crate) enum ComponentSource {
     Rows(TableId),
     /// The combinations of some variables, or the rows of a table, that a guard keeps.
     Guarded { rows_of: Option<TableId> },
+    /// Bindings of all variables around a part of a formula: an [`Excerpt`](super::excerpt::Excerpt).
+    Bindings,
+}
+
+impl ComponentSource {
+    /// The table whose rows the tuples are.
+    pub fn table(&self) -> Option<TableId> {
+        match self {
+            ComponentSource::Rows(table) => Some(*table),
+            ComponentSource::Guarded { rows_of } => *rows_of,
+            ComponentSource::Sort(_) | ComponentSource::Bindings => None,
+        }
+    }
 }
 
 /// What the tuples of a component add to a slot.
@@ -173,15 +186,13 @@ pub(crate) struct Program {
     pub form: Option<Arc<Ungrounded>>,
 }
 
-/// An axiom before grounding, to be evaluated binding by binding.
+/// What is under the `forall`s at an axiom's root, before grounding.
 #[derive(Clone, Debug)]
 pub(crate) struct Ungrounded {
     /// The normal form.
     pub written: Normal,
     /// The same with `exists` as sums of products, if that is all that was rewritten.
     pub eliminated: Option<Normal>,
-    /// How many `forall`s there are at the root.
-    pub foralls: usize,
 }
 
 /// Identifies the bindings of the quantifiers at the root: each is a few mixed-radix numbers, whose order is that of

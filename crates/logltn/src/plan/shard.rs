@@ -7,7 +7,7 @@
 
 use super::normal::{Kind, Normal};
 use super::physical::Physical;
-use super::program::{Component, ComponentSource, NodeKind};
+use super::program::{Component, NodeKind};
 use crate::data::{ConstantData, Data};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::guard::tables;
@@ -65,11 +65,7 @@ impl Shards<'_> {
             };
             let own = &physical.levels[level].components;
             root.sharded = own.iter().any(|c| {
-                let table = match components[c.component].source {
-                    ComponentSource::Rows(table) => Some(table),
-                    ComponentSource::Guarded { rows_of } => rows_of,
-                    ComponentSource::Sort(_) => None,
-                };
+                let table = components[c.component].source.table();
                 table.is_some_and(|t| self.of_table(t))
                     || c.bound.variables.iter().any(|v| self.of_variable(*v))
             });

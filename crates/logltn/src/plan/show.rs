@@ -420,7 +420,7 @@ impl Plan {
                     theory[*table].name
                 )
             }
-            ComponentSource::Guarded { .. } => {
+            ComponentSource::Guarded { .. } | ComponentSource::Bindings => {
                 let lists = match self.names(program, &used.bound.keys).as_slice() {
                     [] => String::new(),
                     keys => format!(

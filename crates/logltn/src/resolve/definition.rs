@@ -32,10 +32,7 @@ impl Resolver<'_> {
                 variables,
                 family: None,
                 // A placeholder until the formula is read.
-                formula: Formula {
-                    kind: FormulaKind::And(Vec::new()),
-                    span: syntax.formula.span,
-                },
+                formula: Formula::new(FormulaKind::And(Vec::new()), syntax.formula.span),
                 products: Vec::new(),
                 name_span: syntax.name.span,
                 span: syntax.span,

@@ -37,13 +37,12 @@ impl Resolver<'_> {
                 return None;
             }
             ExprKind::Label(_) => {
-                self.error(
+                return self.refuse(
                     Code::ExpectedFormula,
                     "a label is an individual, not a formula".to_string(),
                     expr.span,
                     "expected a formula",
                 );
-                return None;
             }
             ExprKind::Integer(_)
             | ExprKind::Number(_)
@@ -51,19 +50,15 @@ impl Resolver<'_> {
             | ExprKind::Negative(_)
             | ExprKind::Sum(_)
             | ExprKind::Product(_) => {
-                self.error(
+                return self.refuse(
                     Code::ExpectedFormula,
                     "a number is not a formula".to_string(),
                     expr.span,
                     "expected a formula",
                 );
-                return None;
             }
         };
-        Some(Formula {
-            kind,
-            span: expr.span,
-        })
+        Some(Formula::new(kind, expr.span))
     }
 
     /// What to write instead depends on what is compared: a guard takes neither predicates nor learnt functions.
@@ -229,8 +224,7 @@ impl Resolver<'_> {
                 )
                 .at(&self.theory.source, name.span, "expected a predicate")
                 .maybe_help(help);
-                self.out
-                    .push(Self::declared_here(error, declared, "declared here"));
+                self.push_declared(error, declared);
                 return None;
             }
         };
@@ -273,8 +267,7 @@ impl Resolver<'_> {
                 name.text,
                 shortened(&sorts.join(", "))
             ));
-            self.out
-                .push(Self::declared_here(error, declared, "declared here"));
+            self.push_declared(error, declared);
             return None;
         }
         let terms: Vec<_> = arguments

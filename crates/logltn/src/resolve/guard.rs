@@ -37,28 +37,26 @@ impl Resolver<'_> {
                     Quantifier::Any => "write `exists`",
                     _ => "write `not exists x: S. not …`",
                 };
-                self.error_with_help(
+                return self.refuse_with_help(
                     Code::OperatorNotInGuard,
                     format!("a guard cannot use `{}`", q.quantifier.word()),
                     q.quantifier_span,
                     "only `exists` in a guard",
                     Some(help.to_string()),
                 );
-                return None;
             }
             ExprKind::Implies(..) | ExprKind::Iff(..) => {
                 let (symbol, help) = match &expr.kind {
                     ExprKind::Implies(..) => ("->", "write `not a or b`"),
                     _ => ("<->", "write `(a and b) or (not a and not b)`"),
                 };
-                self.error_with_help(
+                return self.refuse_with_help(
                     Code::OperatorNotInGuard,
                     format!("a guard cannot use `{symbol}`: only `not`, `and`, `or` and `exists`"),
                     expr.span,
                     "",
                     Some(help.to_string()),
                 );
-                return None;
             }
             ExprKind::Name(_)
             | ExprKind::Label(_)
@@ -70,20 +68,16 @@ impl Resolver<'_> {
             | ExprKind::Product(_) => {
                 let text = shortened(self.theory.source.slice(expr.span));
                 let message = format!("`{text}` is not a condition");
-                self.error_with_help(
+                return self.refuse_with_help(
                     Code::ExpectedCondition,
                     message,
                     expr.span,
                     "expected a comparison or a table",
                     Some("compare it with something, as in `x < 3`".to_string()),
                 );
-                return None;
             }
         };
-        Some(Guard {
-            kind,
-            span: expr.span,
-        })
+        Some(Guard::new(kind, expr.span))
     }
 
     fn guards(&mut self, members: &[Expr]) -> Option<Vec<Guard>> {
@@ -115,8 +109,7 @@ impl Resolver<'_> {
                     let message = format!(
                         "a `{s}` and a `{t}` cannot be compared: individuals of different sorts are never the same"
                     );
-                    self.error(Code::NotComparable, message, span, "");
-                    return None;
+                    return self.refuse(Code::NotComparable, message, span, "");
                 }
                 let negated = match op {
                     Comparison::Equal => false,
@@ -126,8 +119,7 @@ impl Resolver<'_> {
                         let message = format!(
                             "individuals of sort `{sort}` have no order: only `=` and `!=` compare them"
                         );
-                        self.error(Code::NotComparable, message, span, "");
-                        return None;
+                        return self.refuse(Code::NotComparable, message, span, "");
                     }
                 };
                 Some(GuardKind::Same {
@@ -151,8 +143,7 @@ impl Resolver<'_> {
                     self.theory.source.slice(term.span),
                     self.theory[sort].name
                 );
-                self.error_with_help(Code::NotComparable, message, span, "cannot compare", help);
-                None
+                self.refuse_with_help(Code::NotComparable, message, span, "cannot compare", help)
             }
         }
     }
@@ -225,14 +216,13 @@ impl Resolver<'_> {
             _ if is_arithmetic(&name.text) => {
                 let message = format!("`{}` is a number, not a condition", name.text);
                 let help = format!("compare it: `{}(…) < …`", name.text);
-                self.error_with_help(
+                return self.refuse_with_help(
                     Code::ExpectedCondition,
                     message,
                     span,
                     "expected a condition",
                     Some(help),
                 );
-                return None;
             }
             Some(_) if self.declared_twice.contains(&name.text) => return None,
             Some((Symbol::Predicate(_) | Symbol::Definition(_), declared)) => {
@@ -245,8 +235,7 @@ impl Resolver<'_> {
                     format!("`{}` is a {}, not a table", name.text, symbol.kind()),
                 )
                 .at(&self.theory.source, name.span, "expected a table");
-                self.out
-                    .push(Self::declared_here(error, declared, "declared here"));
+                self.push_declared(error, declared);
                 return None;
             }
             None => {
@@ -274,8 +263,7 @@ impl Resolver<'_> {
                 shortened(&names.join(", "))
             ));
             let declared = self.theory[table].span;
-            self.out
-                .push(Self::declared_here(error, declared, "declared here"));
+            self.push_declared(error, declared);
             return None;
         }
         let cells: Vec<_> = arguments
@@ -296,8 +284,7 @@ impl Resolver<'_> {
         .help(
             "move it into the body (`… where guard. P(x) -> …`), or declare a table of the rows that count",
         );
-        self.out
-            .push(Self::declared_here(error, declared, "declared here"));
+        self.push_declared(error, declared);
     }
 
     /// The numeric value of a function. Whether the function is given by data is known only with the data.
@@ -319,11 +306,10 @@ impl Resolver<'_> {
             }
             ArgumentSort::Vector(width) => {
                 let message = format!("`{}` is {width} numbers, where one is expected", name.text);
-                self.error(Code::ExpectedNumber, message, span, "expected a number");
-                return None;
+                return self.refuse(Code::ExpectedNumber, message, span, "expected a number");
             }
         }
-        Some(ValueKind::Individual(Term { kind: term, span }))
+        Some(ValueKind::Individual(Term::new(term, span)))
     }
 
     /// An argument of a table: an individual of the column's sort, or a number.
@@ -339,10 +325,7 @@ impl Resolver<'_> {
             return self.value(expr);
         }
         let term = self.term(expr, ArgumentSort::Sort(sort), &place, column.span)?;
-        Some(Value {
-            kind: ValueKind::Individual(term),
-            span: expr.span,
-        })
+        Some(Value::new(ValueKind::Individual(term), expr.span))
     }
 
     // --- numbers --------------------------------------------------------------------------------
@@ -357,29 +340,24 @@ impl Resolver<'_> {
         if let Some(n) = integer_literal(expr)
             && (n != 0 || !matches!(expr.kind, ExprKind::Negative(_)))
         {
-            return Some(Value {
-                kind: ValueKind::Int(n),
-                span,
-            });
+            return Some(Value::new(ValueKind::Int(n), span));
         }
         let kind = match &expr.kind {
             ExprKind::Error => return None,
             ExprKind::Integer(_) => {
-                self.error(
+                return self.refuse(
                     Code::NumberTooLarge,
                     "this integer is too large: integers are 64-bit".to_string(),
                     span,
                     "",
                 );
-                return None;
             }
             ExprKind::Number(x) => ValueKind::Real(*x),
             ExprKind::Name(name) => self.named_number(name, span)?,
             ExprKind::Label(label) => {
                 let message = format!("{} is a label, not a number", quoted_label(label));
                 let label = "expected a number";
-                self.error(Code::ExpectedNumber, message, span, label);
-                return None;
+                return self.refuse(Code::ExpectedNumber, message, span, label);
             }
             ExprKind::Negative(inner) => ValueKind::Negative(Box::new(self.value(inner)?)),
             ExprKind::Sum(members) => {
@@ -405,17 +383,16 @@ impl Resolver<'_> {
             | ExprKind::Implies(..)
             | ExprKind::Iff(..)
             | ExprKind::Quantified(_) => {
-                self.error_with_help(
+                return self.refuse_with_help(
                     Code::ExpectedNumber,
                     "a condition is true or false, not a number".to_string(),
                     span,
                     "expected a number",
                     Some("join conditions with `and`, `or` and `not`".to_string()),
                 );
-                return None;
             }
         };
-        Some(Value { kind, span })
+        Some(Value::new(kind, span))
     }
 
     fn named_number(&mut self, name: &str, span: Span) -> Option<ValueKind> {
@@ -442,10 +419,10 @@ impl Resolver<'_> {
                 self.mark_used(name);
                 let sort = self.theory[id].sort;
                 if matches!(self.theory[sort].kind, SortKind::Range(..)) {
-                    return Some(ValueKind::Individual(Term {
-                        kind: TermKind::Constant(id),
+                    return Some(ValueKind::Individual(Term::new(
+                        TermKind::Constant(id),
                         span,
-                    }));
+                    )));
                 }
                 self.not_a_number(name, sort, span);
                 None
@@ -457,8 +434,7 @@ impl Resolver<'_> {
             Some(_) if self.declared_twice.contains(name) => None,
             Some((symbol, _)) => {
                 let message = format!("`{name}` is a {}, not a number", symbol.kind());
-                self.error(Code::ExpectedNumber, message, span, "expected a number");
-                None
+                self.refuse(Code::ExpectedNumber, message, span, "expected a number")
             }
             None => {
                 let known = (self.local_names())
@@ -474,8 +450,7 @@ impl Resolver<'_> {
                         }
                     });
                 let message = format!("unknown name `{short}` in a guard");
-                self.error_with_help(Code::UnknownVariable, message, span, "", Some(help));
-                None
+                self.refuse_with_help(Code::UnknownVariable, message, span, "", Some(help))
             }
         }
     }
@@ -511,8 +486,7 @@ impl Resolver<'_> {
             let error = Diagnostic::error(Code::WrongKindOfName, message)
                 .at(&self.theory.source, name.span, "which of the two?")
                 .help("give the function another name");
-            self.out
-                .push(Self::declared_here(error, declared, "declared here"));
+            self.push_declared(error, declared);
             return None;
         }
         let takes = |n: usize| arguments.len() == n;
@@ -535,8 +509,7 @@ impl Resolver<'_> {
                 _ => "2 or more arguments",
             };
             let message = format!("`{}` takes {wanted}, found {}", name.text, arguments.len());
-            self.error(Code::WrongNumberOfArguments, message, span, "");
-            return None;
+            return self.refuse(Code::WrongNumberOfArguments, message, span, "");
         }
         if name.text == "dist" {
             // One after the other, so that the distance of two integers is one mistake, not two.
@@ -566,8 +539,7 @@ impl Resolver<'_> {
         let name = self.theory[sort].name.clone();
         if self.theory[sort].kind != SortKind::Data {
             let message = format!("individuals of sort `{name}` have no features, so no column");
-            self.error(Code::NoFeatures, message, span, "");
-            return None;
+            return self.refuse(Code::NoFeatures, message, span, "");
         }
         let function = Name {
             text: format!("{name}.{}", field.text),
@@ -578,8 +550,7 @@ impl Resolver<'_> {
             Some((Symbol::Function(id), _)) => id,
             _ if self.question.is_some() => {
                 let message = format!("sort `{name}` has no column of numbers `{}`", field.text);
-                self.error(Code::UnknownColumn, message, field.span, "");
-                return None;
+                return self.refuse(Code::UnknownColumn, message, field.span, "");
             }
             _ => {
                 let id = FunctionId(self.theory.functions.len() as u32);
@@ -653,16 +624,20 @@ impl Resolver<'_> {
                         }
                     });
                 let message = format!("unbound variable `{short}`");
-                self.error_with_help(Code::UnknownVariable, message, expr.span, "", Some(help));
-                return None;
+                return self.refuse_with_help(
+                    Code::UnknownVariable,
+                    message,
+                    expr.span,
+                    "",
+                    Some(help),
+                );
             }
-            self.error(
+            return self.refuse(
                 Code::WrongSort,
                 "`dist` takes two individuals with features".to_string(),
                 expr.span,
                 "expected a variable of a data sort, or a constant",
             );
-            return None;
         };
         if self.theory[sort].kind != SortKind::Data {
             let message = format!(
@@ -671,8 +646,7 @@ impl Resolver<'_> {
             );
             let help = matches!(self.theory[sort].kind, SortKind::Range(..))
                 .then(|| "for integers write `abs(a - b)`".to_string());
-            self.error_with_help(Code::NoFeatures, message, expr.span, "", help);
-            return None;
+            return self.refuse_with_help(Code::NoFeatures, message, expr.span, "", help);
         }
         self.term(
             expr,

@@ -352,6 +352,23 @@ impl<'a> Resolver<'a> {
         );
     }
 
+    /// The same where nothing can be made of what is wrong.
+    fn refuse<T>(&mut self, code: Code, message: String, span: Span, label: &str) -> Option<T> {
+        self.refuse_with_help(code, message, span, label, None)
+    }
+
+    fn refuse_with_help<T>(
+        &mut self,
+        code: Code,
+        message: String,
+        span: Span,
+        label: &str,
+        help: Option<String>,
+    ) -> Option<T> {
+        self.error_with_help(code, message, span, label, help);
+        None
+    }
+
     /// Labels as they are written; empty if there are too many mistakes for suggestions.
     fn to_suggest(&self, labels: &[String], write: fn(&str) -> String) -> Vec<String> {
         match self.out.error_count() > MAX_SUGGESTIONS {
@@ -381,6 +398,10 @@ impl<'a> Resolver<'a> {
             true => error,
             false => error.mark(span, text),
         }
+    }
+
+    fn push_declared(&mut self, error: Diagnostic, declared: Span) {
+        (self.out).push(Self::declared_here(error, declared, "declared here"));
     }
 
     // --- declarations ---------------------------------------------------------------------------
@@ -620,8 +641,7 @@ impl<'a> Resolver<'a> {
                 TypeName::Vector(_, span) => {
                     let message = "a column cannot hold vectors".to_string();
                     let help = "vectors are the features of a sort's individuals".to_string();
-                    self.error_with_help(Code::TypeNotAllowed, message, *span, "", Some(help));
-                    None
+                    self.refuse_with_help(Code::TypeNotAllowed, message, *span, "", Some(help))
                 }
             };
             match sort {
@@ -659,8 +679,7 @@ impl<'a> Resolver<'a> {
             TypeName::Int(span) => {
                 let message = "`Int` is for the columns of tables only".to_string();
                 let help = "give the integers a sort: `sort Digit = 0..9`".to_string();
-                self.error_with_help(Code::TypeNotAllowed, message, *span, "", Some(help));
-                None
+                self.refuse_with_help(Code::TypeNotAllowed, message, *span, "", Some(help))
             }
         }
     }
@@ -681,8 +700,7 @@ impl<'a> Resolver<'a> {
                     format!("`{}` is a {kind}, not a sort", name.text),
                 )
                 .at(&self.theory.source, name.span, "expected a sort");
-                self.out
-                    .push(Self::declared_here(error, *declared, "declared here"));
+                self.push_declared(error, *declared);
                 None
             }
             None => {
@@ -690,14 +708,13 @@ impl<'a> Resolver<'a> {
                 let sorts = self.theory.sorts.iter().map(|s| s.name.as_str());
                 let help = (self.suggestion(&name.text, sorts.clone()))
                     .or_else(|| Some(self.how_to_declare(format!("sort {short}"), sorts)));
-                self.error_with_help(
+                self.refuse_with_help(
                     Code::UnknownSort,
                     format!("unknown sort `{short}`"),
                     name.span,
                     "",
                     help,
-                );
-                None
+                )
             }
         }
     }

@@ -181,8 +181,7 @@ impl Resolver<'_> {
             table.text
         ));
         let declared = self.theory[id].span;
-        self.out
-            .push(Self::declared_here(error, declared, "declared here"));
+        self.push_declared(error, declared);
     }
 
     pub(super) fn table_named(&mut self, name: &Name) -> Option<TableId> {
@@ -193,26 +192,12 @@ impl Resolver<'_> {
             }
             Some((Symbol::Broken, _)) => None,
             Some(_) if self.declared_twice.contains(&name.text) => None,
-            Some((Symbol::Sort(_), _)) => {
-                let help = format!("write `x: {}` to range over a sort", name.text);
-                self.error_with_help(
-                    Code::WrongKindOfName,
-                    format!("`{}` is a sort, not a table", name.text),
-                    name.span,
-                    "expected a table",
-                    Some(help),
-                );
-                None
-            }
             Some((symbol, _)) => {
                 let message = format!("`{}` is a {}, not a table", name.text, symbol.kind());
-                self.error(
-                    Code::WrongKindOfName,
-                    message,
-                    name.span,
-                    "expected a table",
-                );
-                None
+                let help = matches!(symbol, Symbol::Sort(_))
+                    .then(|| format!("write `x: {}` to range over a sort", name.text));
+                let (code, label) = (Code::WrongKindOfName, "expected a table");
+                self.refuse_with_help(code, message, name.span, label, help)
             }
             None => {
                 self.unknown_table(name);

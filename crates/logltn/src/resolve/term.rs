@@ -37,12 +37,12 @@ impl Resolver<'_> {
                     if wanted == REAL && number_literal(expr).is_some() =>
                 {
                     let kind = TermKind::Number(Literal(number_literal(expr)?));
-                    return Some(Term { kind, span });
+                    return Some(Term::new(kind, span));
                 }
                 ExprKind::Sum(_) | ExprKind::Product(_) | ExprKind::Negative(_)
                     if wanted == REAL =>
                 {
-                    self.error_with_help(
+                    return self.refuse_with_help(
                     Code::ExpectedNumber,
                     format!("{place} must be a number: arithmetic is for guards"),
                     span,
@@ -55,40 +55,37 @@ impl Resolver<'_> {
                     }
                     .to_string()),
                 );
-                    return None;
                 }
                 ExprKind::Integer(_) | ExprKind::Negative(_) => {
                     let kind = self.integer_term(expr, wanted, place)?;
-                    return Some(Term { kind, span });
+                    return Some(Term::new(kind, span));
                 }
                 ExprKind::Call(name, arguments) => self.applied(name, arguments, span)?,
                 ExprKind::Sum(_) | ExprKind::Product(_) => {
                     let text = shortened(self.theory.source.slice(span));
                     let help =
                         format!("compute it in a guard: `… n: S where n = {text}. …`, and use `n`");
-                    self.error_with_help(
+                    return self.refuse_with_help(
                         Code::ExpectedIndividual,
                         format!("{place} must be an individual: arithmetic is for guards"),
                         span,
                         "expected an individual",
                         Some(help),
                     );
-                    return None;
                 }
                 _ => {
-                    self.error(
+                    return self.refuse(
                     Code::ExpectedIndividual,
                     format!("{place} must be an individual"),
                     span,
                     "expected a variable, a constant, a label, an integer or a function's value",
                 );
-                    return None;
                 }
             };
         match found {
             None => None, // of a sort that is unknown, and reported
-            Some(Found::Argument(sort)) if sort == wanted => Some(Term { kind, span }),
-            Some(Found::Number(_)) if wanted == REAL => Some(Term { kind, span }),
+            Some(Found::Argument(sort)) if sort == wanted => Some(Term::new(kind, span)),
+            Some(Found::Number(_)) if wanted == REAL => Some(Term::new(kind, span)),
             Some(found) => {
                 let is_vector = matches!(wanted, ArgumentSort::Vector(_));
                 let wanted = self.argument_sort_name(wanted);
@@ -196,8 +193,7 @@ impl Resolver<'_> {
             known => Some(format!("its labels are {}", some_of(known))),
         });
         let message = format!("{of} has no label {}", shortened(&written));
-        self.error_with_help(Code::UnknownIndividual, message, span, "", help);
-        None
+        self.refuse_with_help(Code::UnknownIndividual, message, span, "", help)
     }
 
     fn unknown_individual(&mut self, name: &str, wanted: ArgumentSort, span: Span) {
@@ -351,8 +347,7 @@ impl Resolver<'_> {
                 )
                 .at(&self.theory.source, name.span, "expected an individual")
                 .maybe_help(help);
-                self.out
-                    .push(Self::declared_here(error, declared, "declared here"));
+                self.push_declared(error, declared);
                 None
             }
             None => {
@@ -365,8 +360,7 @@ impl Resolver<'_> {
                     }),
                 };
                 let message = format!("unknown function `{short}`");
-                self.error_with_help(Code::UnknownFunction, message, name.span, "", help);
-                None
+                self.refuse_with_help(Code::UnknownFunction, message, name.span, "", help)
             }
         }
     }

@@ -1,29 +1,30 @@
 //! Why an axiom is not true: its least true bindings, and for each of them the literals and the witnesses.
 //!
-//! The bindings are found by the engine, block by block ([`super::rank`]). Only the few that are shown are then looked
-//! at one by one, by a plain interpreter of the normal form: [`tree`] makes the formula ready for it, [`look`] has
-//! values and derivatives, [`sum_product`] those of an `exists` whose variables were eliminated, [`opened`] those of
-//! definitions that are opened, [`list`] what is shown.
+//! The bindings are found by the engine, block by block ([`super::rank`]). For the few that are shown, the parts of the
+//! formula are then planned by themselves, in double precision ([`probe`]): [`blame`] has the derivatives, [`elimination`]
+//! the witnesses of an `exists` whose variables were eliminated, [`list`] what is shown.
 
+mod blame;
+mod elimination;
+mod explainer;
 mod list;
-mod look;
-mod opened;
-mod sum_product;
-mod tree;
+mod probe;
 
-use super::rank::{Order, Ranks};
+use super::rank::Order;
+use super::strata::Layer;
 use super::{Engine, Precision};
-use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::guard::{Cell, Scope, TableIndexes};
+use crate::diagnostic::Diagnostics;
+use crate::guard::{Scope, TableIndexes};
 use crate::parameters::Parameters;
-use crate::plan::events::Events;
 use crate::plan::individual::BlamedLiteral;
 use crate::plan::individual::Bound;
 use crate::plan::program::MOST_CODES;
 
-use look::Look;
-use opened::Opened;
-use tree::Planter;
+use explainer::{Explainer, Inside};
+
+/// How many bindings are explained together: enough to make the cost of planning for them negligible, few enough to
+/// need little memory.
+const AT_ONCE: usize = 64;
 
 /// Why an axiom is as true as it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,40 +94,61 @@ impl<T: Precision> Engine<T> {
             .map(|axiom| axiom.truth)
             .collect();
         let ranks = self.ranks(parameters, Order::LeastTrueFirst, top)?;
-        if let Some(events) = &self.events {
-            return Ok(self.explain_events(events, &truths, ranks));
-        }
-        let plan = &self.ground.plan;
-        let mut explanations = Vec::with_capacity(truths.len());
+        let plan = &*self.ground.plan;
         let indexes = TableIndexes::default();
-        let opened = Opened::new(plan, &self.opened, &indexes);
+        let mut explanations = Vec::with_capacity(truths.len());
         for (axiom, (truth, ranks)) in truths.into_iter().zip(ranks).enumerate() {
             let exec = &plan.programs[axiom];
-            let Some(form) = &exec.form else { continue };
+            let Some(form) = exec.form.as_deref().filter(|_| !plan.axioms[axiom].hard) else {
+                continue;
+            };
             let scope = Scope {
                 data: &plan.data,
                 variables: &plan.data.theory().axioms[exec.axiom].variables,
                 indexes: &indexes,
             };
-            let tree = Planter::new(scope, plan).plant(form);
-            let mut look = Look::new(&self.ground, &self.settings[axiom], scope, axiom, &opened);
-            let mut env = scope.environment();
-            let mut worst = Vec::new();
-            let groundings = match (&exec.ranking, &ranks) {
-                (Some(ranking), Some(ranks)) => {
-                    let variables = ranking.variables();
-                    for found in &ranks.first {
-                        ranking.bind(&scope, &found.codes, &mut env);
-                        let binding = Bound::all(&scope, &variables, &env);
-                        worst.push(look.violation(&tree, &mut env, binding, found.truth)?);
-                    }
-                    ranks.total
-                }
-                _ => {
-                    worst.push(look.violation(&tree, &mut env, Vec::new(), truth)?);
-                    1
-                }
+            let explainer = Explainer {
+                ground: &self.ground,
+                wanted: &self.wanted,
+                settings: self.settings[axiom],
+                opened: &self.opened,
+                indexes: &indexes,
             };
+            let (groundings, found) = match (&exec.ranking, &ranks) {
+                (Some(_), Some(ranks)) => {
+                    let found = ranks.first.iter().map(|found| (found.codes, found.truth));
+                    (ranks.total, found.collect())
+                }
+                _ => (1, vec![([0; MOST_CODES], truth)]),
+            };
+            let inside = Inside {
+                scope,
+                layer: Layer::outside(self.ground.groups[axiom]),
+                bound: (exec.ranking.as_ref()).map_or(Vec::new(), |r| r.variables()),
+                parameters: &[],
+            };
+            let bind = |codes: &[u64; MOST_CODES]| {
+                let mut env = scope.environment();
+                let ranking = exec.ranking.iter();
+                ranking.for_each(|ranking| ranking.bind(&scope, codes, &mut env));
+                env
+            };
+            let mut worst = Vec::with_capacity(found.len());
+            for some in found.chunks(AT_ONCE) {
+                let bound = some.iter().map(|(codes, truth)| (bind(codes), *truth));
+                let Some(events) = &self.events else {
+                    worst.extend(explainer.violations(&inside, form, bound.collect())?);
+                    continue;
+                };
+                // Of exact probabilities: the literals of events, and how much more probable each is given its event.
+                let bound = bound.zip(some).map(|((env, truth), (codes, _))| Violation {
+                    binding: Bound::all(&scope, &inside.bound, &env),
+                    truth,
+                    literals: events.blame(plan, axiom, codes),
+                    witnesses: Vec::new(),
+                });
+                worst.extend(bound);
+            }
             explanations.push(Explanation {
                 axiom,
                 name: plan.axioms[axiom].name.clone(),
@@ -138,62 +160,3 @@ impl<T: Precision> Engine<T> {
         Ok(explanations)
     }
 }
-
-impl<T: Precision> Engine<T> {
-    /// Of exact probabilities: the literals of events, and how much more probable each is given its event.
-    fn explain_events(
-        &self,
-        events: &Events,
-        truths: &[f64],
-        ranks: Vec<Option<Ranks>>,
-    ) -> Vec<Explanation> {
-        let plan = &self.ground.plan;
-        let indexes = TableIndexes::default();
-        let mut explanations = Vec::new();
-        for (axiom, (truth, ranks)) in truths.iter().zip(ranks).enumerate() {
-            let exec = &plan.programs[axiom];
-            if plan.axioms[axiom].hard || exec.form.is_none() {
-                continue;
-            }
-            let scope = Scope {
-                data: &plan.data,
-                variables: &plan.data.theory().axioms[exec.axiom].variables,
-                indexes: &indexes,
-            };
-            let mut env = scope.environment();
-            let violation =
-                |binding: Vec<Bound>, truth: f64, codes: &[u64; MOST_CODES]| Violation {
-                    binding,
-                    truth,
-                    literals: events.blame(plan, axiom, codes),
-                    witnesses: Vec::new(),
-                };
-            let (groundings, worst) = match (&exec.ranking, ranks) {
-                (Some(ranking), Some(ranks)) => {
-                    let variables = ranking.variables();
-                    let worst = ranks.first.iter().map(|found| {
-                        ranking.bind(&scope, &found.codes, &mut env);
-                        let binding = Bound::all(&scope, &variables, &env);
-                        violation(binding, found.truth, &found.codes)
-                    });
-                    (ranks.total, worst.collect())
-                }
-                _ => (1, vec![violation(Vec::new(), *truth, &[0; MOST_CODES])]),
-            };
-            explanations.push(Explanation {
-                axiom,
-                name: plan.axioms[axiom].name.clone(),
-                truth: *truth,
-                groundings,
-                worst,
-            });
-        }
-        explanations
-    }
-}
-
-/// Errors in guards were found when they were listed.
-type Looked<V> = Result<V, Diagnostic>;
-
-/// What to do at each binding of a quantifier.
-type Visit<'a, L> = dyn FnMut(&mut L, &mut Vec<Cell>, u32) -> Looked<()> + 'a;

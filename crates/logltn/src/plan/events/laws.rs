@@ -122,7 +122,7 @@ impl Laws {
                 }
             };
             if shapes.circuits[circuit as usize].root == Root::False {
-                if plan.data.awaits_streams() {
+                if plan.data.waits_for_streams() {
                     // Before the rows of a call are there a law may well be false.
                     return Ok(Laws::default());
                 }

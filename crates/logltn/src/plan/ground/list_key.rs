@@ -5,7 +5,6 @@ use rustc_hash::FxHashMap;
 use super::lists::Bound;
 use crate::data::Data;
 use crate::guard::{Scope, tables};
-use crate::guard_parts::PartMut;
 use crate::plan::program::ComponentSource;
 use crate::theory::*;
 
@@ -40,37 +39,19 @@ impl ListKey {
         around: &[&Bound],
     ) -> ListKey {
         let mut numbered = [variables, outer].concat();
-        let mut number = |id: &mut VarId| {
-            let known = numbered.iter().position(|v| v == id);
+        let mut number = |id: VarId| {
+            let known = numbered.iter().position(|v| *v == id);
             let number = known.unwrap_or_else(|| {
-                numbered.push(*id);
+                numbered.push(id);
                 numbered.len() - 1
             });
-            *id = VarId(number as u32);
+            VarId(number as u32)
         };
         let conditions = conditions.iter().map(|&condition| {
             let mut condition = condition.clone();
             condition.visit_mut(&mut |mut part| {
                 part.forget_place();
-                match part {
-                    PartMut::Guard(Guard {
-                        kind:
-                            GuardKind::Exists(
-                                Binding::Sorts(variables) | Binding::Rows(_, variables),
-                                ..,
-                            ),
-                        ..
-                    }) => variables.iter_mut().for_each(&mut number),
-                    PartMut::Value(Value {
-                        kind: ValueKind::Number(id),
-                        ..
-                    })
-                    | PartMut::Term(Term {
-                        kind: TermKind::Variable(id),
-                        ..
-                    }) => number(id),
-                    PartMut::Guard(_) | PartMut::Value(_) | PartMut::Term(_) => {}
-                }
+                part.rename(&mut number);
             });
             condition
         });
@@ -93,7 +74,7 @@ impl ListKey {
         match self {
             ListKey::All(ComponentSource::Sort(sort)) => data.streams_sort(*sort),
             ListKey::All(ComponentSource::Rows(table)) => data.streams_table(*table),
-            ListKey::All(ComponentSource::Guarded { .. }) => false,
+            ListKey::All(_) => false,
             ListKey::Guarded {
                 rows_of,
                 conditions,

@@ -37,6 +37,8 @@ pub(crate) struct Grounder {
     known: FxHashMap<ListKey, usize>,
     /// Those that depend on a call's data.
     streamed: FxHashSet<usize>,
+    /// Those of [`ComponentSource::Bindings`].
+    bindings: Vec<Vec<Cell>>,
 }
 
 /// How long listing may take before its total time is estimated.
@@ -61,6 +63,7 @@ impl Grounder {
             keys: Vec::new(),
             known: FxHashMap::default(),
             streamed: FxHashSet::default(),
+            bindings: Vec::new(),
         }
     }
 
@@ -128,7 +131,7 @@ impl Grounder {
         if variables.len() == 1 && size == sizes[0] as usize {
             return self.all(scope, None, variables);
         }
-        let component = self.push(Component {
+        let list = Component {
             source: ComponentSource::Guarded { rows_of: None },
             offsets: vec![0, size as u32],
             tuples: combinations.into_iter().flatten().collect(),
@@ -136,18 +139,13 @@ impl Grounder {
             candidates: sizes.iter().map(|s| u128::from(*s)).product(),
             method: "those that some binding uses".to_string(),
             batched: None,
-        });
-        self.keys.push(Arc::default());
-        Ok(Arc::new(Bound {
-            component,
-            variables,
-            keys: Vec::new(),
-        }))
+        };
+        Ok(self.one_list(variables, list))
     }
 
     /// The tuples of some variables for which a stratum is computed, one after the other.
     pub fn tuples(&mut self, variables: Vec<VarId>, size: usize, tuples: Vec<u32>) -> Arc<Bound> {
-        let component = self.push(Component {
+        let list = Component {
             source: ComponentSource::Guarded { rows_of: None },
             offsets: vec![0, size as u32],
             tuples,
@@ -155,11 +153,31 @@ impl Grounder {
             candidates: size as u128,
             method: "those that are asked for".to_string(),
             batched: None,
-        });
+        };
+        self.streamed.insert(self.components.len());
+        self.one_list(variables, list)
+    }
+
+    /// Some bindings of these variables, given as environments.
+    pub fn bindings(&mut self, variables: Vec<VarId>, bindings: Vec<Vec<Cell>>) -> Arc<Bound> {
+        let list = Component {
+            source: ComponentSource::Bindings,
+            offsets: vec![0, bindings.len() as u32],
+            tuples: (0..bindings.len() as u32).collect(),
+            arity: 1,
+            candidates: bindings.len() as u128,
+            method: String::new(),
+            batched: None,
+        };
+        self.bindings = bindings;
+        self.one_list(variables, list)
+    }
+
+    /// A component without keys.
+    pub fn one_list(&mut self, variables: Vec<VarId>, list: Component) -> Arc<Bound> {
         self.keys.push(Arc::default());
-        self.streamed.insert(component);
         Arc::new(Bound {
-            component,
+            component: self.push(list),
             variables,
             keys: Vec::new(),
         })
@@ -454,15 +472,14 @@ impl Grounder {
     /// Binds the variables of a component to its `tuple`-th tuple.
     pub fn bind(&self, scope: Scope, bound: &Bound, tuple: usize, env: &mut [Cell]) {
         let component = &self.components[bound.component];
-        let table = match &component.source {
-            ComponentSource::Rows(table) => Some(*table),
-            ComponentSource::Guarded { rows_of, .. } => *rows_of,
-            ComponentSource::Sort(_) => None,
-        };
-        match table {
+        match component.source.table() {
             Some(table) => {
                 let row = component.tuples[tuple] as usize;
                 scope.bind_row(env, table, &bound.variables, row);
+            }
+            None if component.source == ComponentSource::Bindings => {
+                let binding = &self.bindings[tuple];
+                (bound.variables.iter()).for_each(|v| env[v.index()] = binding[v.index()]);
             }
             None => {
                 let cells = &component.tuples[tuple * component.arity..];

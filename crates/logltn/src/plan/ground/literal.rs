@@ -7,7 +7,6 @@ use super::{Bound, Ground};
 use crate::data::FunctionData;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::guard::{Cell, Scope, term_variables};
-use crate::guard_parts::PartMut;
 use crate::plan::applied::{Applied, Tree, Values};
 use crate::plan::program::*;
 use crate::source::Span;
@@ -627,13 +626,7 @@ fn form(owner: &Bound, leaf: &Leaf) -> Form {
             let mut term = term.clone();
             term.visit_mut(&mut |mut part| {
                 part.forget_place();
-                if let PartMut::Term(Term {
-                    kind: TermKind::Variable(id),
-                    ..
-                }) = part
-                {
-                    *id = VarId(place(*id) as u32);
-                }
+                part.rename(|variable| VarId(place(variable) as u32));
             });
             Form::Computed(term)
         }

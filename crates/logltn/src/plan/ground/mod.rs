@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::Plan;
 use super::account::Account;
 use super::normal::{Kind, Normal};
 use super::program::*;
@@ -63,6 +64,29 @@ impl Shared {
             strata: Strata::default(),
             fixed: Fixed::default(),
         }
+    }
+
+    /// For a formula by itself, which asks the requests of a plan.
+    pub fn of_plan(lists: Grounder, plan: &Plan) -> Shared {
+        let mut shared = Shared {
+            strata: Strata::closed(plan.strata.strata.len()),
+            ..Shared::new(lists)
+        };
+        for (number, request) in plan.requests.iter().enumerate() {
+            let is_stratum = request.predicate == NO_PREDICATE;
+            if !is_stratum {
+                let key = (request.predicate, request.shape.clone());
+                shared.request_index.entry(key).or_insert(number);
+            }
+            shared.requests.push(RequestPlan {
+                complete: request.extents.is_empty() && !is_stratum,
+                dynamic: false,
+                occurs: [false; 2],
+                constant_codes: Vec::new(),
+                ..request.clone()
+            });
+        }
+        shared
     }
 
     /// Everything so far stays.
@@ -125,19 +149,7 @@ pub(super) fn ground(
     normal: Normal,
     ranked: usize,
 ) -> Result<Program, Diagnostic> {
-    let mut ground = Ground {
-        scope,
-        outputs,
-        shared,
-        program: Program::default(),
-        around: Vec::new(),
-        places: Vec::new(),
-        level: 0,
-        reads: Vec::new(),
-        wide_reads: Vec::new(),
-        ranked,
-    };
-    ground.program.levels.push(Level::default());
+    let mut ground = Ground::new(scope, outputs, shared, ranked);
     ground.program.root = ground.formula(normal)?;
     ground.carry_slots();
     Ok(ground.program)
@@ -152,19 +164,7 @@ pub(super) fn ground_under(
     normal: Normal,
 ) -> Result<Program, Diagnostic> {
     let span = normal.span;
-    let mut ground = Ground {
-        scope,
-        outputs,
-        shared,
-        program: Program::default(),
-        around: Vec::new(),
-        places: Vec::new(),
-        level: 0,
-        reads: Vec::new(),
-        wide_reads: Vec::new(),
-        ranked: 0,
-    };
-    ground.program.levels.push(Level::default());
+    let mut ground = Ground::new(scope, outputs, shared, 0);
     let (level, body) = ground.under(tuples, normal)?;
     ground.program.nodes.push(Node {
         kind: NodeKind::Quantifier {
@@ -182,7 +182,29 @@ pub(super) fn ground_under(
     Ok(ground.program)
 }
 
-impl Ground<'_> {
+impl<'a> Ground<'a> {
+    fn new(
+        scope: Scope<'a>,
+        outputs: &'a [Output],
+        shared: &'a mut Shared,
+        ranked: usize,
+    ) -> Ground<'a> {
+        let mut program = Program::default();
+        program.levels.push(Level::default());
+        Ground {
+            scope,
+            outputs,
+            shared,
+            program,
+            around: Vec::new(),
+            places: Vec::new(),
+            level: 0,
+            reads: Vec::new(),
+            wide_reads: Vec::new(),
+            ranked,
+        }
+    }
+
     fn formula(&mut self, normal: Normal) -> Result<usize, Diagnostic> {
         deep(|| self.formula_here(normal))
     }

@@ -69,11 +69,6 @@ impl Ground<'_> {
         let mut digits: Vec<(usize, VarId, Digit)> = Vec::new();
         for (bound, place) in self.around.iter().zip(&self.places) {
             let component = &self.shared.lists.components[bound.component];
-            let table = match component.source {
-                ComponentSource::Rows(table) => Some(table),
-                ComponentSource::Guarded { rows_of } => rows_of,
-                ComponentSource::Sort(_) => None,
-            };
             let mut digit = |first: VarId, of: DigitOf, extent: usize| {
                 let extent = extent.max(1) as u64;
                 let digit = Digit {
@@ -84,7 +79,7 @@ impl Ground<'_> {
                 };
                 digits.push((place.level, first, digit));
             };
-            match table {
+            match component.source.table() {
                 Some(table) => {
                     let rows = self.scope.data.table(table).map_or(0, |t| t.rows);
                     let of = DigitOf::Row(table, bound.variables.clone());

@@ -39,24 +39,13 @@ impl<'a> Keys<'a> {
 
     fn part(&mut self, mut part: PartMut) {
         part.forget_place();
-        match part {
-            PartMut::Guard(Guard {
-                kind: GuardKind::Exists(Binding::Sorts(variables) | Binding::Rows(_, variables), ..),
-                ..
-            }) => {
-                self.bound.extend(variables.iter());
-                (variables.iter_mut()).for_each(|v| *v = self.number(*v));
+        let binds = matches!(part, PartMut::Guard(_));
+        part.rename(|variable| {
+            if binds {
+                self.bound.insert(variable);
             }
-            PartMut::Value(Value {
-                kind: ValueKind::Number(id),
-                ..
-            })
-            | PartMut::Term(Term {
-                kind: TermKind::Variable(id),
-                ..
-            }) => *id = self.number(*id),
-            PartMut::Guard(_) | PartMut::Value(_) | PartMut::Term(_) => {}
-        }
+            self.number(variable)
+        });
     }
 
     fn arguments(&mut self, arguments: &[Term]) {

@@ -130,6 +130,18 @@ impl Strata {
         self.forms.len() - 1
     }
 
+    /// This many strata whose tuples are known.
+    pub fn closed(count: usize) -> Strata {
+        let closed = Asked {
+            closed: true,
+            ..Asked::default()
+        };
+        Strata {
+            forms: Vec::new(),
+            asked: vec![closed; count],
+        }
+    }
+
     pub fn is_closed(&self, stratum: usize) -> bool {
         self.asked[stratum].closed
     }
