@@ -285,21 +285,6 @@ impl Session {
         ask.query(formula, |engine| self.fill_in(engine))
     }
 
-    /// What breaks an axiom (a family, a member of one, or each axiom if none is named) most as things are now: its `top`
-    /// least true bindings, all of them if that is 0, with the literals to blame and the witnesses.
-    ///
-    /// # Errors
-    /// If there is no such axiom.
-    pub fn explain(
-        &mut self,
-        axiom: Option<&str>,
-        parameters: &Parameters,
-        top: usize,
-    ) -> Result<Explained, Diagnostics> {
-        let data = self.data_now()?;
-        self.explain_of(&data, axiom, parameters, top)
-    }
-
     /// The same of the first so many axioms of the theory, whatever there are besides; a family is one.
     ///
     /// # Errors

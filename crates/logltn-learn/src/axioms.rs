@@ -26,7 +26,7 @@ pub struct AxiomSettings {
 
 impl AxiomSettings {
     /// α, p and p_forall at the end of training.
-    pub fn last(&self) -> AxiomParameters {
+    pub(crate) fn last(&self) -> AxiomParameters {
         let last = |schedule: &Option<Schedule>| schedule.as_ref().map(Schedule::last);
         AxiomParameters {
             alpha: last(&self.alpha),

@@ -92,11 +92,6 @@ impl Field {
         }
     }
 
-    /// Whether there are not numbers.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// The numbers of an individual, as networks see them; `None` if the index is out of range.
     pub fn individual(&self, index: usize) -> Option<Vec<f32>> {
         let width = self.width();

@@ -36,7 +36,7 @@ impl Random {
 
     /// The source after this many integers: where a resumed run continues. Normals that were drawn must have been
     /// even in number, or the spare one is lost.
-    pub fn resumed(seed: u64, stream: u64, drawn: u64) -> Self {
+    pub(crate) fn resumed(seed: u64, stream: u64, drawn: u64) -> Self {
         let mut random = Random::new(seed, stream);
         random.source.advance(u128::from(drawn));
         random.drawn = drawn;

@@ -1,6 +1,6 @@
 //! What is said of axioms that pull on nothing, and why they may.
 
-use logltn::{Code, Diagnostic, Implies, Not, PlannedAxiom, Semantics, Span, Theory};
+use logltn::{Aggregator, Code, Diagnostic, Implies, Not, PlannedAxiom, Semantics, Span, Theory};
 
 /// How many axioms are named; a family can have thousands.
 const NAMED: usize = 4;
@@ -103,15 +103,15 @@ fn slopeless(semantics: &Semantics) -> Vec<String> {
     if let Implies::Godel | Implies::Goguen = semantics.implies {
         notes.push(format!(
             "`->` is `{}`: 1 wherever the left side is not truer than the right one, and flat there",
-            semantics.implies.name()
+            semantics.implies
         ));
     }
     let picking: Vec<&str> = [
-        ("`forall`", semantics.forall.name()),
-        ("the aggregation over axioms", semantics.over_axioms.name()),
+        ("`forall`", semantics.forall),
+        ("the aggregation over axioms", semantics.over_axioms),
     ]
     .into_iter()
-    .filter_map(|(what, operator)| (operator == "min").then_some(what))
+    .filter_map(|(what, operator)| (operator == Aggregator::Min).then_some(what))
     .collect();
     if !picking.is_empty() {
         notes.push(format!(

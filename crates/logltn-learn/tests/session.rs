@@ -214,7 +214,7 @@ fn the_state_of_another_training_is_refused() {
         assert_eq!(other.state(), before, "it is as it was");
         errors.to_string()
     };
-    assert!(refused(everything().seed(1)).contains("its seed is 0, not 1"));
+    assert!(refused(everything().training(|t| t.seed = 1)).contains("its seed is 0, not 1"));
     assert!(refused(everything().steps(1)).contains("it has 14 steps, not 15"));
     let sgd = Optimizer::Sgd {
         momentum: 0.5,

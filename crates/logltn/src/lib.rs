@@ -106,21 +106,21 @@ pub use data::{ColumnData, ConstantData, Data, FunctionData, TableData, euclidea
 #[doc(hidden)]
 pub use engine::Fusing;
 pub use engine::{
-    Answer, Answers, AxiomValue, EXPORT_VERSION, Engine, Evaluation, Exchange, Explanation,
-    Exported, ExportedArray, ExportedBatch, Gathered, InPlace, NUMBERS_PER_PART, Precision,
+    Answer, Answers, AxiomValue, Engine, Evaluation, Exchange, Explanation,
+    Exported, ExportedArray, ExportedBatch, Gathered, InPlace, Precision,
     Request, Rule, Violation, Wanted, Witness,
 };
 pub use format::format;
 
 pub use guard::Neighbours;
-pub use identify::{Identified, Identify, KnownAtom, LabelNext, Support, SupportKind};
+pub use identify::{Identified, Identify, LabelNext, Support, SupportKind};
 pub use logltn_diagnostics::early;
 pub use logltn_diagnostics::{
     Code, Diagnostic, Diagnostics, Severity, Source, Span, did_you_mean, harmless, nearest,
 };
 pub use logltn_memory as memory;
 pub(crate) use nnf::MAX_NNF_NODES;
-pub use number::{ArithmeticError, Number};
+pub use number::Number;
 pub use operators::{Aggregator, And, Implies, Loss, Not, Or, Space};
 pub use output::{Output, OutputKind};
 pub use parameters::{AxiomParameters, ParameterError, Parameters};

@@ -181,7 +181,7 @@ impl Theory {
     /// let theory = Theory::parse(Source::new("t", text)).unwrap();
     /// assert_eq!(theory.show_definition_head(&theory.definitions[0]), "Q(x, y: S) to depth 3");
     /// ```
-    pub fn show_definition_head(&self, definition: &Definition) -> String {
+    pub(crate) fn show_definition_head(&self, definition: &Definition) -> String {
         self.print(&definition.body.variables, |p| {
             p.push(definition.name());
             p.push("(");

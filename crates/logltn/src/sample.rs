@@ -156,7 +156,7 @@ impl Data {
     /// # Ok::<(), logltn::Diagnostics>(())
     /// ```
     pub fn without_empty(&self, semantics: &Semantics) -> Data {
-        let theory = self.theory();
+        let theory = &**self.theory();
         let mut sampler = Sampler {
             leaving: Vec::new(),
             theory,
@@ -200,7 +200,7 @@ impl Data {
         large: &[TableId],
         semantics: &Semantics,
     ) -> Result<Sampled, Diagnostics> {
-        let theory = self.theory();
+        let theory = &**self.theory();
         let mut sampler = Sampler {
             leaving: Vec::new(),
             theory,

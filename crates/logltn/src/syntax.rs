@@ -121,7 +121,7 @@ pub enum Quantifier {
 
 impl Quantifier {
     /// As it is written.
-    pub fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Quantifier::Forall => "forall",
             Quantifier::Exists => "exists",

@@ -201,7 +201,7 @@ fn train_here(project: Project, arguments: &Arguments) -> Result<Outcome, Diagno
     };
     let stop = ctrl_c::asks_to_stop();
     trainer.set_stop(Arc::clone(&stop));
-    let mut progress = Progress::new(trainer.total(), *trainer.semantics());
+    let mut progress = Progress::new(trainer.total(), trainer.training().semantics);
     let outcome = run(&mut trainer, &directory, &run_options, &stop, &mut progress);
     progress.finish();
     // The summary must be printed; everything else can be made later.
@@ -475,7 +475,7 @@ fn ended(
     directory: &RunDirectory,
     last: &StepRecord,
 ) -> Result<String, Diagnostics> {
-    let semantics = trainer.semantics();
+    let semantics = &trainer.training().semantics;
     let info = directory.info()?;
     let left_out = left_out(&info);
     let stopped = info.kept.as_ref().map_or(String::new(), |kept| {

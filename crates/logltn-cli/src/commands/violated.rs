@@ -18,7 +18,7 @@ pub fn violated(trainer: &mut Trainer) -> Vec<Violated> {
     let Ok(explained) = trainer.explain_first(MOST_AXIOMS, &parameters, SHOWN) else {
         return Vec::new();
     };
-    let (knowledge, semantics) = (trainer.knowledge().clone(), *trainer.semantics());
+    let (knowledge, semantics) = (trainer.knowledge().clone(), trainer.training().semantics);
     let mut predict = |id, rows: &[u32]| trainer.model_mut().predict(id, rows, 1).ok();
     (explained.axioms.iter())
         .take(MOST_AXIOMS)

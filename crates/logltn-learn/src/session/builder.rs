@@ -250,7 +250,7 @@ impl Builder {
 
     // --- how it is trained -----------------------------------------------------------------------
 
-    /// Whatever the methods below have no word for: phases, optimizer, early stopping, p.
+    /// Whatever the methods below have no word for: the seed, phases, optimizer, early stopping, p.
     pub fn training(mut self, set: impl FnOnce(&mut Training)) -> Builder {
         set(&mut self.training);
         self
@@ -287,12 +287,6 @@ impl Builder {
     /// How long the steps are.
     pub fn learning_rate(mut self, rate: impl Into<Schedule>) -> Builder {
         self.training.learning_rate = rate.into();
-        self
-    }
-
-    /// The seed of all random numbers.
-    pub fn seed(mut self, seed: u64) -> Builder {
-        self.training.seed = seed;
         self
     }
 

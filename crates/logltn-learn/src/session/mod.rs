@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use logltn::theory::{ArgumentSort, PredicateId, SymbolKind};
-use logltn::{Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, Semantics, Source};
+use logltn::{Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, Source};
 
 use crate::axioms::{self, AxiomNow};
 use crate::evaluate::Evaluated;
@@ -112,7 +112,7 @@ impl Session {
     ///
     /// # Errors
     /// If something is missing, or does not fit.
-    pub fn new(knowledge: KnowledgeBase, training: Training) -> Result<Session, Diagnostics> {
+    pub(crate) fn new(knowledge: KnowledgeBase, training: Training) -> Result<Session, Diagnostics> {
         let KnowledgeBase { data, outputs, .. } = &knowledge;
         let Training {
             samples,
@@ -158,7 +158,7 @@ impl Session {
         if !rows.is_whole() {
             let mut engine = Engine::<f32>::new(Arc::clone(&whole));
             rows.give_first_samples(&mut engine)?;
-            whole = engine.shared_plan();
+            whole = Arc::clone(engine.plan());
             for phase in &mut phases {
                 rows.give_first_samples(&mut phase.engine)?;
             }
@@ -221,11 +221,6 @@ impl Session {
         Ok(session)
     }
 
-    /// What is probably not as it was meant.
-    pub fn warnings(&self) -> &Diagnostics {
-        &self.warnings
-    }
-
     /// The theory, its data, and the groundings of its symbols.
     pub fn knowledge(&self) -> &KnowledgeBase {
         &self.knowledge
@@ -278,14 +273,9 @@ impl Session {
         self.optimizers.move_twice(predicate);
     }
 
-    /// The seed of all random numbers.
-    pub fn seed(&self) -> u64 {
-        self.training.seed
-    }
-
-    /// The semantics that is trained with.
-    pub fn semantics(&self) -> &Semantics {
-        &self.training.semantics
+    /// What it was made to do.
+    pub fn training(&self) -> &Training {
+        &self.training
     }
 
     /// The names and weights of all axioms, families written out.
@@ -335,7 +325,7 @@ impl Session {
     }
 
     /// α, p and p_forall of the next step.
-    pub fn parameters(&self) -> Parameters {
+    pub(crate) fn parameters(&self) -> Parameters {
         self.training.schedule.now(self.moment())
     }
 

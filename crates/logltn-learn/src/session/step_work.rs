@@ -63,7 +63,7 @@ impl Session {
     pub fn step_work(&mut self, budget: Duration) -> Result<StepWork, Diagnostics> {
         let mut most = StepWork::default();
         let plans: Vec<Arc<Plan>> = (self.phases.iter())
-            .map(|phase| phase.engine.shared_plan())
+            .map(|phase| Arc::clone(phase.engine.plan()))
             .collect();
         let budget = budget / plans.len().max(1) as u32;
         for (at, plan) in plans.iter().enumerate() {
@@ -143,7 +143,7 @@ pub(crate) fn check_memory(
     if total(&model.work(knowledge, engine.requests(), false).0) <= limit {
         return Ok(());
     }
-    let mut engine = Engine::<f32>::new(engine.shared_plan());
+    let mut engine = Engine::<f32>::new(Arc::clone(engine.plan()));
     rows.give_first_batches(&mut engine)?;
     let (bytes, _) = model.work(knowledge, engine.requests(), false);
     if total(&bytes) <= limit {

@@ -344,7 +344,7 @@ impl Experiment for KnowledgeGraph {
             )
             .learning_rate(Schedule::linear(settings.learning_rate, 0.0))
             .alpha(Schedule::constant(1.0))
-            .seed(job.seed)
+            .training(|training| training.seed = job.seed)
             .epochs(settings.epochs);
         if job.configuration == AXIOMS {
             let concluded = &self.concluded;

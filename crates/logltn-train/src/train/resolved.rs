@@ -41,7 +41,7 @@ impl Trainer {
             }
             train.set("steps", Node::Leaf(steps.to_string()));
         }
-        train.set("seed", Node::Leaf(self.seed().to_string()));
+        train.set("seed", Node::Leaf(self.training().seed.to_string()));
         let given = manifest
             .train
             .as_ref()
@@ -62,8 +62,8 @@ impl Trainer {
             "# {} as it was run: seed {}, semantics {}, {} steps.\n",
             // On one line: whatever a path holds, this is a comment.
             logltn::harmless(manifest.source.name()).replace('\n', "\\n"),
-            self.seed(),
-            self.semantics(),
+            self.training().seed,
+            self.training().semantics,
             self.total()
         );
         head + &document.document()

@@ -393,9 +393,9 @@ fn describe(
     let manifest = &trainer.project().manifest;
     Ok(RunInfo {
         title: options.title.clone(),
-        seed: trainer.seed(),
-        semantics: trainer.semantics().to_string(),
-        logs: Some(trainer.semantics().sat_is_log()),
+        seed: trainer.training().seed,
+        semantics: trainer.training().semantics.to_string(),
+        logs: Some(trainer.training().semantics.sat_is_log()),
         versions: [("logltn".to_string(), env!("CARGO_PKG_VERSION").to_string())].into(),
         command: options.command.clone(),
         started: now.clone(),
@@ -585,7 +585,7 @@ fn nothing_moved(
         if record.gradient_norm != 0.0 {
             return Ok(None);
         }
-        satisfied = trainer.semantics().degree(record.sat) == 1.0;
+        satisfied = trainer.training().semantics.degree(record.sat) == 1.0;
     }
     Ok(match satisfied {
         true => None,

@@ -40,11 +40,6 @@ impl ColumnData {
         }
     }
 
-    /// Whether there are no rows.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// The cells of some rows, in their order.
     ///
     /// # Panics
@@ -346,13 +341,8 @@ impl Data {
     }
 
     /// The theory that this is the data of.
-    pub fn theory(&self) -> &Theory {
+    pub fn theory(&self) -> &Arc<Theory> {
         &self.theory
-    }
-
-    /// The theory, for callers that keep it.
-    pub fn shared_theory(&self) -> Arc<Theory> {
-        Arc::clone(&self.theory)
     }
 
     /// Sets the number of individuals of a data sort.
