@@ -183,4 +183,4 @@ pub use spanned::{Place, Spanned};
 pub use spread::Apart;
 pub use state::{NamedTensor, State};
 pub use training::{EarlyStop, Length, MOST_STEPS, Optimizer, Phase, Training};
-pub use worlds::{InWorld, RowsOf, Worlds, check_laws, draw, listed_laws, plan_of_laws, world};
+pub use worlds::{InWorld, RowsOf, Worlds, check_laws, draw, plan_of_laws, world};

@@ -106,9 +106,9 @@ pub use data::{ColumnData, ConstantData, Data, FunctionData, TableData, euclidea
 #[doc(hidden)]
 pub use engine::Fusing;
 pub use engine::{
-    Answer, Answers, AxiomValue, Engine, Evaluation, Exchange, Explanation,
-    Exported, ExportedArray, ExportedBatch, Gathered, InPlace, Precision,
-    Request, Rule, Violation, Wanted, Witness,
+    Answer, Answers, AxiomValue, Engine, Evaluation, Exchange, Explanation, Exported,
+    ExportedArray, ExportedBatch, Gathered, InPlace, Precision, Request, Rule, Violation, Wanted,
+    Witness,
 };
 pub use format::format;
 

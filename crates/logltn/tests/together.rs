@@ -9,8 +9,8 @@ use crate::cases::rng::Rng;
 use crate::reference::Case;
 use logltn::theory::TableId;
 use logltn::{
-    Code, ColumnData, Data, Diagnostics, Engine, Evaluation, Output, Parameters,
-    Plan, PlanOptions, Semantics, Severity, Source, Theory, Wanted,
+    Code, ColumnData, Data, Diagnostics, Engine, Evaluation, Output, Parameters, Plan, PlanOptions,
+    Semantics, Severity, Source, Theory, Wanted,
 };
 
 /// What a process found: truths and loss, and its gradients by all numbers of the case.

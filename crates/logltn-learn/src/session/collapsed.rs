@@ -24,7 +24,7 @@ impl Session {
     ///
     /// # Errors
     /// If a network cannot be run.
-    pub fn about_collapsed(&mut self) -> Result<Vec<Diagnostic>, Diagnostics> {
+    pub(crate) fn about_collapsed(&mut self) -> Result<Vec<Diagnostic>, Diagnostics> {
         let theory = Arc::clone(self.knowledge.data.theory());
         let all = Labels::all(&theory);
         let mut said = Vec::new();

@@ -69,7 +69,6 @@ pub struct Session {
     last_parameters: Parameters,
     /// For early stopping.
     pub(crate) best: Option<Best>,
-    pub(crate) stopped_early: bool,
     /// The places of the axioms that had no gradient when [`Session::balance`] last looked, and of those it has warned of.
     flat: BTreeSet<usize>,
     called_flat: BTreeSet<usize>,
@@ -112,7 +111,10 @@ impl Session {
     ///
     /// # Errors
     /// If something is missing, or does not fit.
-    pub(crate) fn new(knowledge: KnowledgeBase, training: Training) -> Result<Session, Diagnostics> {
+    pub(crate) fn new(
+        knowledge: KnowledgeBase,
+        training: Training,
+    ) -> Result<Session, Diagnostics> {
         let KnowledgeBase { data, outputs, .. } = &knowledge;
         let Training {
             samples,
@@ -195,7 +197,6 @@ impl Session {
             streamed: Streamed::default(),
             last_parameters: Parameters::default(),
             best: None,
-            stopped_early: false,
             flat: BTreeSet::new(),
             called_flat: BTreeSet::new(),
             called_impossible: BTreeSet::new(),
@@ -301,7 +302,7 @@ impl Session {
 
     /// Whether there is nothing left to do.
     pub fn is_done(&self) -> bool {
-        self.done >= self.total || self.stopped_early
+        self.done >= self.total || self.best.as_ref().is_some_and(|best| best.stopped)
     }
 
     /// How many rows there are in [large tables](crate::large_tables), whose plans know only a batch at a time.

@@ -40,8 +40,14 @@ impl Session {
         })
     }
 
-    /// What to say of [rules](Session::rules) after a training.
-    pub fn about_rules(&self, rules: &[Rule]) -> Vec<Diagnostic> {
+    /// What to say after a training, in view of its [rules](Session::rules): of these, and of classes that have collapsed.
+    pub fn afterthoughts(&mut self, rules: &[Rule]) -> Vec<Diagnostic> {
+        let mut said = self.about_rules(rules);
+        said.extend(self.about_collapsed().unwrap_or_default());
+        said
+    }
+
+    fn about_rules(&self, rules: &[Rule]) -> Vec<Diagnostic> {
         // Where many premises are true, the truth of the axiom shows it; where facts and rules contradict each other,
         // about half of them are often kept.
         let broken = |rule: &&Rule| {

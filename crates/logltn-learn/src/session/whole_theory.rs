@@ -57,7 +57,7 @@ impl Session {
 
     /// Whether there are not too many groundings to look at all of them at the end of a training, and memory for a plan of
     /// its own.
-    pub fn has_room_for_whole(&self) -> bool {
+    pub(crate) fn has_room_for_whole(&self) -> bool {
         self.whole_groundings() <= MOST_GROUNDINGS
             && memory::ask(COUNTED * self.looking_bytes()).is_ok()
     }

@@ -322,9 +322,7 @@ fn look_at_the_end(
             // There was memory for its truth, and for no more.
             rules => rules.unwrap_or_default(),
         };
-        (trainer.about_rules(&rules).iter()).for_each(|warning| watch.warning(warning));
-        let collapsed = trainer.about_collapsed().unwrap_or_default();
-        collapsed.iter().for_each(|warning| watch.warning(warning));
+        (trainer.afterthoughts(&rules).iter()).for_each(|warning| watch.warning(warning));
         let axioms = &trainer.project().theory().axioms;
         whole.rules = (rules.iter())
             .map(|rule| RuleInfo {
@@ -348,7 +346,7 @@ fn kept(trainer: &Trainer, directory: &RunDirectory) -> Result<Option<KeptInfo>,
         metric,
         step: best.step,
         value: best.value,
-        stopped_after: trainer.stopped_early().then_some(best.ago),
+        stopped_after: best.stopped.then_some(best.ago),
         metrics: metrics_of(directory, best.step)?,
     }))
 }

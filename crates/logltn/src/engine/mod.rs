@@ -65,8 +65,8 @@ pub use rules::Rule;
 use run::{Partial, Run, Shared};
 use share::{Fit, LaneWork, Part, each_lane};
 use stop::Stop;
-use together::Joint;
 pub use together::Exchange;
+use together::Joint;
 use touched::Touched;
 
 /// Runs a [`Plan`], in `f32` for training or in `f64`.
