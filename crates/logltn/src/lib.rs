@@ -80,6 +80,7 @@ mod operators;
 mod output;
 mod parameters;
 mod parser;
+mod percentile;
 pub(crate) mod plan;
 mod polarity;
 mod print;
@@ -102,7 +103,7 @@ use logltn_diagnostics as suggest;
 #[doc(hidden)]
 pub use logltn_vector as vector;
 
-pub use data::{ColumnData, ConstantData, Data, FunctionData, TableData, euclidean};
+pub use data::{ColumnData, ConstantData, Data, FunctionData, TableData};
 #[doc(hidden)]
 pub use engine::Fusing;
 pub use engine::{
@@ -112,7 +113,6 @@ pub use engine::{
 };
 pub use format::format;
 
-pub use guard::Neighbours;
 pub use identify::{Identified, Identify, LabelNext, Support, SupportKind};
 pub use logltn_diagnostics::early;
 pub use logltn_diagnostics::{
@@ -124,6 +124,7 @@ pub use number::Number;
 pub use operators::{Aggregator, And, Implies, Loss, Not, Or, Space};
 pub use output::{Output, OutputKind};
 pub use parameters::{AxiomParameters, ParameterError, Parameters};
+pub use percentile::{Points, percentile};
 pub use plan::{
     ArgumentShape, BlamedLiteral, Bound, EventSize, Individual, Pass, Plan, PlanOptions,
     PlannedAxiom, PlannedDefinition, Ranked, Rewrite, World,

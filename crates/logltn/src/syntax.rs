@@ -131,7 +131,7 @@ impl Quantifier {
     }
 
     /// `all` and `any`, the n-ary connectives.
-    pub fn is_big_connective(self) -> bool {
+    pub(crate) fn is_big_connective(self) -> bool {
         matches!(self, Quantifier::All | Quantifier::Any)
     }
 

@@ -860,7 +860,7 @@ fn words_are_not_reserved() {
     let mut found = logltn::Diagnostics::new();
     let theory = Theory::parse_as_far_as_possible(
         Source::new("t", text),
-        &logltn::Labels::new(),
+        &logltn::Labels::default(),
         &mut found,
     );
     let found = found.to_string();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use logltn::{Code, Diagnostic, Diagnostics, Semantics, memory};
 use logltn_dashboard::networks;
-use logltn_learn::{Apart, Begun};
+use logltn_learn::{Apart, Begun, Curve};
 use logltn_report::{
     HeatMap, ScatterPanel, from_run_directory, pca_2d, write_heat_map, write_scatter,
 };
@@ -505,7 +505,7 @@ fn ended(
         ("p", &schedule.p),
         ("p_forall", &schedule.p_forall),
     ];
-    let at = at.map(|(name, s)| match s.is_constant() {
+    let at = at.map(|(name, s)| match matches!(s.curve, Curve::Constant(_)) {
         true => format!("{name} {}", real(s.last())),
         false => format!("{name} {} and {}", real(s.first()), real(s.last())),
     });

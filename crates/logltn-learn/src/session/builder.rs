@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use logltn::theory::{ArgumentSort, SortId, SymbolKind};
 use logltn::{
     Code, ColumnData, ConstantData, Data, Diagnostic, Diagnostics, FunctionData, Labels, Number,
-    Output, OutputKind, Semantics, Source, Theory,
+    Output, OutputKind, Points, Semantics, Source, Theory, percentile,
 };
 
 use super::Session;
@@ -17,7 +17,6 @@ use crate::knowledge::{Behind, Ground, KnowledgeBase, Vectors};
 use crate::measure::Metric;
 use crate::model::Grounding;
 use crate::network::Network;
-use crate::percentile::{Points, percentile};
 use crate::phrase::parse_distance;
 use crate::schedule::Schedule;
 use crate::spanned::Place;
@@ -303,7 +302,7 @@ impl Builder {
     /// # Errors
     /// With all that is wrong.
     pub fn build(self) -> Result<Session, Diagnostics> {
-        let mut labels = Labels::new();
+        let mut labels = Labels::default();
         for (name, sort) in &self.sorts {
             if !sort.names.is_empty() {
                 labels.insert(name, sort.names.clone());

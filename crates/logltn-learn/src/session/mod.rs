@@ -24,13 +24,13 @@ use logltn::{Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, S
 use crate::axioms::{self, AxiomNow};
 use crate::evaluate::Evaluated;
 use crate::knowledge::{Ground, KnowledgeBase};
-use crate::large_tables;
+use crate::large_tables::{self, LargeTables};
 use crate::measure::{Answered, Measures};
 use crate::model::{Grounding, Model};
 use crate::optimizers::{Frozen, Optimizers};
 use crate::part_names;
 use crate::row_view::RowView;
-use crate::sample::{Samples, seen_in_steps};
+use crate::sample::seen_in_steps_from;
 use crate::schedule::Moment;
 use crate::spread::{Apart, Spread};
 use crate::training::Training;
@@ -123,12 +123,12 @@ impl Session {
             semantics,
             ..
         } = &training;
-        let whole = seen_in_steps(data, samples, axioms, *large_from, semantics)
+        let whole = seen_in_steps_from(data, samples, axioms, *large_from, semantics)
             .and_then(|data| Plan::new(&data, outputs, semantics));
         Session::planned(knowledge, training, whole.map(Arc::new))
     }
 
-    /// The same with the plan of all axioms on [what steps see](seen_in_steps), or what is wrong with it, at hand.
+    /// The same with the plan of all axioms on [what steps see](crate::seen_in_steps), or what is wrong with it, at hand.
     ///
     /// # Errors
     /// If something is missing, or does not fit.
@@ -303,11 +303,6 @@ impl Session {
     /// Whether there is nothing left to do.
     pub fn is_done(&self) -> bool {
         self.done >= self.total || self.best.as_ref().is_some_and(|best| best.stopped)
-    }
-
-    /// How many rows there are in [large tables](crate::large_tables), whose plans know only a batch at a time.
-    pub fn large_rows(&self) -> u64 {
-        self.rows.samples().map_or(0, Samples::large_rows)
     }
 
     /// Whether steps can leave out an `exists` because their samples have no individual for it.
@@ -542,7 +537,7 @@ impl Session {
     }
 
     /// The truth of each axiom and of all together as they are now, in double precision, tables with batches looked at
-    /// whole; [large](crate::large_tables) ones part by part, and then without derivatives.
+    /// whole; [large](crate::LargeTables) ones part by part, and then without derivatives.
     ///
     /// # Errors
     /// If a predicate has nothing behind it.
@@ -553,7 +548,7 @@ impl Session {
             let (data, outputs) = (data.clone(), outputs.clone());
             let (axioms, semantics) = (self.axioms.clone(), self.training.semantics);
             let all: Vec<usize> = (0..axioms.len()).collect();
-            let mut parts = large_tables::Parts::new(&data, &outputs, &semantics, large)?;
+            let mut parts = LargeTables::new(&data, &outputs, &semantics, large)?;
             axioms::apply(&mut parts.engine, &all, &axioms)?;
             let evaluated = parts.evaluate(parameters, |engine| self.fill_in(engine));
             self.attached = None;

@@ -77,7 +77,7 @@ impl Session {
             self.attached = None;
             let parameters: Parameters = self.parameters();
             let (bytes, networks) = self.model.work(&self.knowledge, engine.requests(), true);
-            let seconds = networks + engine.estimate_seconds(&parameters, budget);
+            let seconds = networks + engine.estimate_seconds(&parameters, budget, true);
             let work = StepWork {
                 groundings: engine.groundings(),
                 seconds,
@@ -106,7 +106,7 @@ impl Session {
         };
         let checkpoint = (bytes * learnt) as u128;
         let looking = match self.has_room_for_whole() {
-            true => self.looking_bytes(),
+            true => self.whole.bytes_to_look_again(),
             false => 0,
         };
         let later = networks + checkpoint.max(looking);

@@ -144,7 +144,7 @@ impl Project {
         let mistakes_before = out.error_count();
         let mut manifest = Manifest::read_as_far_as_possible(path, out)?;
         let source = theory_file::read(&manifest, out)?;
-        let theory = Theory::parse_symbols(source.clone(), &logltn::Labels::new(), out);
+        let theory = Theory::parse_symbols(source.clone(), &logltn::Labels::default(), out);
         if out.error_count() > mistakes_before {
             return None;
         }

@@ -221,12 +221,12 @@ fn training(project: &Project, options: &TrainOptions) -> Result<Training, Diagn
             .filter_map(|(name, table)| Some((name.clone(), table.batch?.value)))
             .collect(),
         samples: project.samples(),
-        large_from: logltn_learn::large_tables::FROM,
         metrics: project.metrics()?,
         measure_every: manifest.evaluate.as_ref().and_then(|e| e.every),
         early_stop: train.early_stop.map(|early| EarlyStop {
             metric: early.metric.value,
             patience: early.patience,
         }),
+        ..Training::default()
     })
 }

@@ -875,7 +875,7 @@ impl Data {
 }
 
 /// The one definition of distance: guards and percentiles must agree to the last bit.
-pub fn euclidean(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn euclidean(a: &[f64], b: &[f64]) -> f64 {
     let squares = a.iter().zip(b).map(|(x, y)| (x - y) * (x - y));
     squares.sum::<f64>().sqrt()
 }
