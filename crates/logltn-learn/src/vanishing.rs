@@ -69,7 +69,7 @@ pub(crate) fn of_observations(
     );
     Diagnostic::warning(Code::VanishingGradient, what)
         .at(&theory.source, axiom.span, "")
-        .help("laws or certain degrees exclude them, and they teach nothing: `logltn explain --run DIR` shows which, `logltn eval` counts them")
+        .help("laws or certain degrees exclude them, and they teach nothing: explaining the axiom shows which, evaluating counts them")
 }
 
 /// Not one step had a gradient.
@@ -84,7 +84,7 @@ pub(crate) fn nothing_moved(semantics: &Semantics, steps: u64, undecided: bool) 
         error = error.note(note);
     }
     let help = mend(semantics).unwrap_or_else(|| match undecided {
-        true => "from an undecided start these axioms treat all classes alike: set `undecided = false` next to the network's layers, or add an axiom that tells the classes apart"
+        true => "from an undecided start these axioms treat all classes alike: let the network not start `undecided`, or add an axiom that tells the classes apart"
             .to_string(),
         false => "check that some axiom mentions what should be learnt, and that it can become more true".to_string(),
     });
@@ -124,8 +124,7 @@ fn slopeless(semantics: &Semantics) -> Vec<String> {
 
 fn mend(semantics: &Semantics) -> Option<String> {
     (!slopeless(semantics).is_empty()).then(|| {
-        "train with a semantics that has gradients everywhere, such as `logltn` or `stable`, and evaluate with this one \
-         (`logltn eval M --run DIR --semantics …`)"
+        "train with a semantics that has gradients everywhere, such as `logltn` or `stable`, and evaluate with this one"
             .to_string()
     })
 }

@@ -367,7 +367,7 @@ fn mistakes_are_shown_in_their_place() {
             named("norm(x) * rate"),
             Code::UnknownVariable,
             11,
-            "learn = { rate = 1.0 }",
+            "is in `learn`, with its first value",
         ),
         (
             named("norm(x) * "),

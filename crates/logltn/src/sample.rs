@@ -368,7 +368,7 @@ impl Sampler<'_> {
             return Err(Diagnostic::error(Code::TooMuchMemory, what)
                 .at(source, axiom.name_span, "")
                 .help(format!(
-                    "a narrower guard, a `sample` of the sort in place of one of the axiom; {}",
+                    "a narrower guard, a sample of the sort in place of one of the axiom; {}",
                     memory::allow_more()
                 )));
         }

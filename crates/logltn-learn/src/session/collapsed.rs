@@ -131,8 +131,8 @@ impl Session {
                 ))
                 .help(format!(
                     "three things together prevent it (docs/semi-supervised.md): say that every class occurs, `axiom every: \
-                     forall k: {kind}. exists x: {name}. {0}(x, k)`; `[schedule] alpha = 1`; and begin with the labels alone, \
-                     `phases = [{{ steps = 50, axioms = [\"{1}\"] }}, {{ steps = 150 }}]`. Or ask for agreement class by class, \
+                     forall k: {kind}. exists x: {name}. {0}(x, k)`; keep `alpha` at 1; and begin with the labels alone, a phase of \
+                     `{1}` before one of all axioms. Or ask for agreement class by class, \
                      `forall k: {kind}. {0}(x, k) <-> {0}(y, k)`, which undecided individuals satisfy too",
                     predicate.name, axiom.name
                 )),

@@ -214,9 +214,7 @@ impl Session {
         if frozen && !hosts && !session.optimizers.moves_something(&mut session.model) {
             let what = "there is nothing to train: all that could be learnt is frozen";
             return Err(Diagnostic::error(Code::NothingToTrain, what)
-                .help(
-                    "leave something out of `freeze`; `logltn eval` shows how true the axioms are",
-                )
+                .help("leave something out of `freeze`; evaluating shows how true the axioms are")
                 .into());
         }
         Ok(session)
@@ -507,9 +505,12 @@ impl Session {
             }
             _ => format!("the loss is {loss}"),
         };
-        Diagnostic::error(Code::TrainingDiverged, format!("step {step}: {what}{axiom}"))
-            .help("a smaller `learning_rate`, or `clip_norm` under `[train]`, keeps networks from running away")
-            .into()
+        Diagnostic::error(
+            Code::TrainingDiverged,
+            format!("step {step}: {what}{axiom}"),
+        )
+        .help("a smaller `learning_rate`, or `clip_norm`, keeps networks from running away")
+        .into()
     }
 
     /// The metrics of the model as it is, by name.

@@ -85,8 +85,7 @@ impl Session {
             let label = |rule: &Rule| format!("in none of {} groundings", rule.groundings);
             let warning = Diagnostic::warning(Code::PremiseNeverTrue, message);
             out.push(self.marked(warning, &idle, label).help(
-                "an axiom whose premise is never true holds whatever it concludes: evaluate the premise with \
-                 `logltn query`; more steps, a greater `learning_rate` or facts about it may make it true",
+                "an axiom whose premise is never true holds whatever it concludes: ask how true the premise is; more steps, a greater `learning_rate` or facts about it may make it true",
             ));
         }
         out
@@ -125,7 +124,7 @@ impl Session {
     fn help(&self) -> String {
         let mean = match self.training.semantics.or {
             Or::LogMeanExp => {
-                ", or try `semantics = \"logltn-prob\"`, whose `or` is true when one member is"
+                ", or try the semantics `logltn-prob`, whose `or` is true when one member is"
             }
             _ => "",
         };

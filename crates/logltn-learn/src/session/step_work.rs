@@ -49,7 +49,7 @@ impl StepWork {
                     duration(self.seconds)
                 ),
             )
-            .help("a guard, fewer variables under one quantifier, the rows of a table with a `batch`, or a `sample` of a sort make it quicker")
+            .help("a guard, fewer variables under one quantifier, the rows of a table in batches, or a sample of a sort make it quicker")
         })
     }
 }
@@ -170,7 +170,7 @@ pub(crate) fn check_memory(
         )
         .at(&theory.source, request.span, "for each binding of the quantifiers around it")
         .help(format!(
-            "a narrower guard, fewer variables, the rows of a table with a `batch`, or a smaller network; {}",
+            "a narrower guard, fewer variables, the rows of a table in batches, or a smaller network; {}",
             memory::allow_more()
         ))
     };

@@ -11,6 +11,7 @@ use logltn_learn::{Evaluated, LargeTables, Model, large_tables, set_axioms};
 use rustc_hash::FxHashSet;
 
 use super::{NumberTable, Project};
+use crate::in_manifest::planned_in_manifest;
 use crate::manifest::{self, Grounding};
 
 const BY_NUMBERS: &str = "give it by numbers: `logits`, `truth` or `log_truth`";
@@ -72,7 +73,10 @@ impl Project {
             .help("write at least one: `axiom name: formula`");
             return Err(error.into());
         }
-        let plan = Plan::new_with(data, &self.outputs, semantics, options)?;
+        let plan = Plan::new_with(data, &self.outputs, semantics, options);
+        let plan = plan.map_err(|found| -> Diagnostics {
+            found.into_iter().map(planned_in_manifest).collect()
+        })?;
         let unknown = self.unknown_axioms(plan.axioms().iter().map(|a| a.name.as_str()));
         unknown.into_result(plan).map(|(plan, _)| plan)
     }

@@ -47,6 +47,7 @@ use logltn_data::problems::Problems;
 use logltn_data::{CsvFile, Field};
 use logltn_learn::{Distance, distances};
 
+use crate::in_manifest::all_in_manifest;
 use crate::manifest::{
     Individuals, Manifest, Param, TheoryNames, check_against, learnt_from, measured_against,
 };
@@ -267,7 +268,7 @@ impl Project {
         let wrong = (project.sketch())
             .check_closed_forms(|predicate| !mistaken || project.is_read_so_far(predicate));
         let fits = !mistaken && !wrong.has_errors();
-        out.extend(wrong);
+        out.extend(all_in_manifest(wrong));
         let read = features.fields;
         fits.then_some(Grounded { project, read })
     }

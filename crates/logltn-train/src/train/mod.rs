@@ -26,6 +26,7 @@ use std::sync::Arc;
 use logltn::{Code, Diagnostic, Diagnostics, PlanOptions, Semantics};
 use logltn_learn::{EarlyStop, Length, Model, Phase, Session, Training};
 
+use crate::in_manifest::{all_in_manifest, in_manifest};
 use crate::manifest::Train;
 use crate::project::Project;
 pub use advise::{Advice, AdviseOptions, Trial, advise};
@@ -115,7 +116,7 @@ impl Trainer {
                 found.extend(training.err().unwrap_or_default());
                 found.extend(plan.err().unwrap_or_default());
                 let networks = Model::new(&project.sketch(), 0);
-                found.extend(networks.err().unwrap_or_default());
+                found.extend(all_in_manifest(networks.err().unwrap_or_default()));
                 return Err(found);
             }
         };
@@ -170,7 +171,7 @@ fn frozen_here(project: &Project, errors: Diagnostics) -> Diagnostics {
         }
         _ => error,
     };
-    errors.into_iter().map(placed).collect()
+    errors.into_iter().map(placed).map(in_manifest).collect()
 }
 
 /// The training settings of the manifest and the options.

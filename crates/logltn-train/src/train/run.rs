@@ -8,6 +8,7 @@ use logltn::{Code, Diagnostic, Diagnostics, Parameters, PlannedAxiom, memory};
 use logltn_learn::State;
 
 use super::{Trainer, data_files, unchanged};
+use crate::in_manifest::{all_in_manifest, in_manifest};
 use crate::run_directory::{
     AxiomInfo, KeptInfo, MetricsLog, RuleInfo, RunDirectory, RunInfo, RunStatus, StartInfo,
     StepRecord, WholeInfo, WholeTruth, utc_time, write_atomically,
@@ -322,7 +323,8 @@ fn look_at_the_end(
             // There was memory for its truth, and for no more.
             rules => rules.unwrap_or_default(),
         };
-        (trainer.afterthoughts(&rules).iter()).for_each(|warning| watch.warning(warning));
+        let said = trainer.afterthoughts(&rules).into_iter().map(in_manifest);
+        said.for_each(|warning| watch.warning(&warning));
         let axioms = &trainer.project().theory().axioms;
         whole.rules = (rules.iter())
             .map(|rule| RuleInfo {
@@ -538,7 +540,7 @@ fn unless_interrupted<T>(
 /// A step and its record, without metrics.
 fn step(trainer: &mut Trainer) -> Result<StepRecord, Diagnostics> {
     let begun = Instant::now();
-    let step = trainer.step()?;
+    let step = trainer.step().map_err(all_in_manifest)?;
     Ok(StepRecord {
         step: step.step,
         loss: step.loss,
@@ -587,6 +589,6 @@ fn nothing_moved(
     }
     Ok(match satisfied {
         true => None,
-        false => trainer.nothing_moved().map(Box::new),
+        false => trainer.nothing_moved().map(in_manifest).map(Box::new),
     })
 }
