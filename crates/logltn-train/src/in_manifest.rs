@@ -4,6 +4,7 @@ use logltn::{Code, Diagnostic, Diagnostics};
 
 /// Adds to a message of a session where its remedy is written.
 pub(crate) fn in_manifest(found: Diagnostic) -> Diagnostic {
+    let help = found.help_text().unwrap_or_default();
     let written = match found.code() {
         Code::ClassesCollapsed => {
             "in a manifest: `[schedule] alpha = 1`, and under `[train]` \
@@ -17,8 +18,18 @@ pub(crate) fn in_manifest(found: Diagnostic) -> Diagnostic {
         Code::NothingLearnt if !found.notes().is_empty() => {
             "`logltn eval M --run DIR --semantics …` evaluates a run with another semantics"
         }
-        Code::TrainingDiverged => "in a manifest: `learning_rate` and `clip_norm` under `[train]`",
-        _ => return found,
+        Code::TrainingDiverged if help.contains("`clip_norm`") => {
+            "in a manifest: `learning_rate` and `clip_norm` under `[train]`"
+        }
+        _ => {
+            let Some((_, name)) = help.split_once("or freeze `") else {
+                return found;
+            };
+            let name = name.trim_end_matches('`').to_string();
+            return found.note(format!(
+                "in a manifest: `freeze = [\"{name}\"]` under `[train]`"
+            ));
+        }
     };
     found.note(written)
 }
