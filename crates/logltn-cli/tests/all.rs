@@ -19,7 +19,6 @@ mod eval;
 mod grammar;
 #[cfg(unix)]
 mod hostile;
-mod identify;
 mod limits;
 mod lsp;
 mod mcp;

@@ -382,7 +382,11 @@ fn card() -> Vec<String> {
 
 fn found(text: &str) -> Diagnostics {
     let mut found = Diagnostics::new();
-    Theory::parse_as_far_as_possible(Source::new("theory.ltn", text), &Labels::new(), &mut found);
+    Theory::parse_as_far_as_possible(
+        Source::new("theory.ltn", text),
+        &Labels::default(),
+        &mut found,
+    );
     found
 }
 

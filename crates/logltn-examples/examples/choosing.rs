@@ -211,9 +211,9 @@ fn learnt(
     project.manifest.semantics = Semantics::named(semantics).expect("the table names semantics");
     let line = Schedule {
         curve: Curve::Linear { from: 1.0, to: 4.0 },
-        ..Schedule::constant(1.0)
+        ..Schedule::from(1.0)
     };
-    project.manifest.schedule.alpha = Some(alpha.map_or(line, Schedule::constant));
+    project.manifest.schedule.alpha = Some(alpha.map_or(line, Schedule::from));
     let options = TrainOptions {
         seed: Some(seed),
         steps: task.steps,

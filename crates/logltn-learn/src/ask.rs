@@ -12,7 +12,7 @@ use crate::axioms::{self, AxiomSettings};
 use crate::session::Session;
 use crate::slow_work::foretell;
 
-/// What questions are about, and how they are meant. [`Session::query`] and [`Session::explain`] ask a session; this is for
+/// What questions are about, and how they are meant. [`Session::query`] and [`Session::explain_first`] ask a session; this is for
 /// callers that fill in the predicates' numbers themselves.
 ///
 /// ```
@@ -285,22 +285,9 @@ impl Session {
         ask.query(formula, |engine| self.fill_in(engine))
     }
 
-    /// What breaks an axiom (a family, a member of one, or each axiom if none is named) most as things are now: its `top`
-    /// least true bindings, all of them if that is 0, with the literals to blame and the witnesses.
-    ///
-    /// # Errors
-    /// If there is no such axiom.
-    pub fn explain(
-        &mut self,
-        axiom: Option<&str>,
-        parameters: &Parameters,
-        top: usize,
-    ) -> Result<Explained, Diagnostics> {
-        let data = self.data_now()?;
-        self.explain_of(&data, axiom, parameters, top)
-    }
-
-    /// The same of the first so many axioms of the theory, whatever there are besides; a family is one.
+    /// What breaks the first so many axioms of the theory (a family is one) most as things are now: the `top` least true
+    /// bindings of each, all of them if that is 0, with the literals to blame and the witnesses. None if there are too many
+    /// groundings to look at.
     ///
     /// # Errors
     /// If something is wrong with what they are about.
@@ -309,7 +296,10 @@ impl Session {
         axioms: usize,
         parameters: &Parameters,
         top: usize,
-    ) -> Result<Explained, Diagnostics> {
+    ) -> Result<Option<Explained>, Diagnostics> {
+        if !self.has_room_for_whole() {
+            return Ok(None);
+        }
         let mut data = self.data_now()?;
         let all = &data.theory().axioms;
         if all.len() > axioms {
@@ -317,13 +307,12 @@ impl Session {
             let is_law = |name: &str| self.training.semantics.exact && data.has_laws_of(name);
             data = data.with_axioms(|a| first.contains(a.name.as_str()) || is_law(&a.name));
         }
-        self.explain_of(&data, None, parameters, top)
+        self.explain_of(&data, parameters, top).map(Some)
     }
 
     fn explain_of(
         &mut self,
         data: &Data,
-        axiom: Option<&str>,
         parameters: &Parameters,
         top: usize,
     ) -> Result<Explained, Diagnostics> {
@@ -334,7 +323,7 @@ impl Session {
         let now: BTreeMap<String, AxiomParameters> =
             axioms.map(|a| (a.name.clone(), a.parameters)).collect();
         let own = |name: &str| now.get(name).copied().unwrap_or_default();
-        ask.explain(axiom, &own, |engine| self.fill_in(engine))
+        ask.explain(None, &own, |engine| self.fill_in(engine))
     }
 
     /// What a definition says now of tuples of individuals, given one after the other; without any, of all that there are,

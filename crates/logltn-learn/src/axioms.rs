@@ -7,7 +7,7 @@ use logltn::{
     did_you_mean,
 };
 
-use crate::schedule::{Moment, Schedule};
+use crate::schedule::{Curve, Moment, Schedule};
 
 /// What an axiom sets itself.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,7 +26,7 @@ pub struct AxiomSettings {
 
 impl AxiomSettings {
     /// α, p and p_forall at the end of training.
-    pub fn last(&self) -> AxiomParameters {
+    pub(crate) fn last(&self) -> AxiomParameters {
         let last = |schedule: &Option<Schedule>| schedule.as_ref().map(Schedule::last);
         AxiomParameters {
             alpha: last(&self.alpha),
@@ -73,7 +73,7 @@ impl AxiomNow {
         for (given, (slot, moving)) in own.into_iter().zip(slots) {
             if let Some(schedule) = given {
                 *slot = Some(schedule.first());
-                *moving = (!schedule.is_constant()).then(|| schedule.clone());
+                *moving = (!matches!(schedule.curve, Curve::Constant(_))).then(|| schedule.clone());
             }
         }
     }

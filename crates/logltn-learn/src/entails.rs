@@ -17,7 +17,6 @@ use crate::optimizers::{Frozen, Optimizers};
 use crate::predict::Asked;
 use crate::predictions::Answers;
 use crate::random::Random;
-use crate::session::Session;
 use crate::slow_work::{Foretold, foretell};
 use crate::state::State;
 use crate::training::Optimizer;
@@ -83,7 +82,7 @@ pub struct Counterexample {
 }
 
 /// Individuals, and the truth of a predicate of them.
-pub type TupleTruth = (Vec<String>, f64);
+type TupleTruth = (Vec<String>, f64);
 
 /// By how much the formula must be less true than the theory: more than rounding.
 const MARGIN: f64 = 1e-6;
@@ -100,6 +99,24 @@ const STARTS: u64 = 17;
 
 /// Searches for a grounding that satisfies the axioms of a knowledge base but not a formula. Calls `watch` after each
 /// step.
+///
+/// ```
+/// use logltn::{Output, Semantics};
+/// use logltn_learn::{Refute, Session, entails};
+///
+/// let theory = "predicate A()  predicate B()  axiom either: A() or B()";
+/// let session = Session::builder(theory)
+///     .learnable("A", 0.0, Output::sigmoid())
+///     .learnable("B", 0.0, Output::sigmoid())
+///     .steps(1)
+///     .build()?;
+/// let semantics = Semantics::named("stable").unwrap();
+/// let how = Refute { restarts: 3, steps: 200, semantics, ..Refute::default() };
+/// let found = entails(session.knowledge(), "A()", &how, &mut || ())?;
+/// assert!(found.counterexample.is_some() && found.theory >= 0.95 && found.formula < 0.5);
+/// assert!(entails(session.knowledge(), "B() or A()", &how, &mut || ())?.counterexample.is_none());
+/// # Ok::<(), logltn::Diagnostics>(())
+/// ```
 ///
 /// # Errors
 /// If the formula cannot be understood, or cannot be evaluated with this knowledge.
@@ -422,34 +439,5 @@ fn gradient(model: &mut Model, out: &mut Vec<f32>) {
     if norm > 0.0 && norm.is_finite() {
         out.iter_mut()
             .for_each(|g| *g = (f64::from(*g) / norm) as f32);
-    }
-}
-
-impl Session {
-    /// Looks for a grounding that satisfies the theory and not a formula, over all that this session learns. What it has
-    /// learnt so far plays no part, and stays as it is.
-    ///
-    /// ```
-    /// use logltn::{Output, Semantics};
-    /// use logltn_learn::{Refute, Session};
-    ///
-    /// let theory = "predicate A()  predicate B()  axiom either: A() or B()";
-    /// let session = Session::builder(theory)
-    ///     .learnable("A", 0.0, Output::sigmoid())
-    ///     .learnable("B", 0.0, Output::sigmoid())
-    ///     .steps(1)
-    ///     .build()?;
-    /// let semantics = Semantics::named("stable").unwrap();
-    /// let how = Refute { restarts: 3, steps: 200, semantics, ..Refute::default() };
-    /// let found = session.entails("A()", &how)?;
-    /// assert!(found.counterexample.is_some() && found.theory >= 0.95 && found.formula < 0.5);
-    /// assert!(session.entails("B() or A()", &how)?.counterexample.is_none());
-    /// # Ok::<(), logltn::Diagnostics>(())
-    /// ```
-    ///
-    /// # Errors
-    /// If the formula cannot be understood, or cannot be evaluated with what this session knows.
-    pub fn entails(&self, formula: &str, how: &Refute) -> Result<Entailment, Diagnostics> {
-        entails(&self.knowledge, formula, how, &mut || ())
     }
 }

@@ -66,7 +66,7 @@ impl Evaluated {
     /// With the axiom or the predicate whose number is not finite.
     pub(crate) fn check(&self, theory: &Theory) -> Result<(), Diagnostics> {
         const HELP: &str = "a truth of exactly 0 has no finite logarithm, and roots of 0 no finite slope: `stable_eps` above 0 keeps away from it \
-            (1e-4 where the manifest does not say `semantics = { …, stable_eps = 0 }`), and so does a truth above 0";
+            (1e-4 unless the semantics says otherwise), and so does a truth above 0";
         let refuse = |what: String| Diagnostic::error(Code::NotFinite, what).help(HELP);
         for (axiom, truth) in self.axioms.iter().zip(&self.truths) {
             if !truth.is_finite() {

@@ -65,11 +65,6 @@ impl Field {
         }
     }
 
-    /// A field of which only the shape is known: enough to say whether networks fit, not to run them.
-    pub fn sketch(name: Option<String>, shape: Vec<usize>) -> Field {
-        Field::new(name, shape, Vec::<f32>::new())
-    }
-
     /// Whether bytes are seen as 0..1, whatever is among them: of some pictures, what is so of all.
     pub fn scaled(mut self, scaled: bool) -> Field {
         if let Values::U8(_) = self.values {
@@ -90,11 +85,6 @@ impl Field {
             Values::F32(values) => slice(values).len(),
             Values::F64(values) => slice(values).len(),
         }
-    }
-
-    /// Whether there are not numbers.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The numbers of an individual, as networks see them; `None` if the index is out of range.

@@ -65,16 +65,6 @@ impl Individuals {
         self
     }
 
-    /// Names for individuals that have features: they are then written by name only.
-    pub fn with_names<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Individuals {
-        let names: Vec<String> = names.into_iter().map(Into::into).collect();
-        Individuals {
-            size: Some(names.len()),
-            names,
-            ..self
-        }
-    }
-
     /// A trained vector of this length for each.
     pub fn learnable(self, width: usize) -> Individuals {
         Individuals {

@@ -13,13 +13,13 @@ use crate::evaluate::Evaluated;
 
 /// From this many rows on a table is large. Below, a plan of all of them is worth its memory: about 40 bytes a row, and steps that need
 /// no planning.
-pub const FROM: usize = 1 << 22;
+pub(crate) const FROM: usize = 1 << 22;
 
 /// This many rows are evaluated at once, unless set otherwise.
 const PART: usize = 1 << 17;
 
 /// The large tables of these data: those with at least this many rows.
-pub fn tables(data: &Data, from: usize) -> Vec<TableId> {
+pub(crate) fn tables(data: &Data, from: usize) -> Vec<TableId> {
     let theory = data.theory();
     let ids = (0..theory.tables.len()).map(|i| TableId(i as u32));
     let is_large = |id: &TableId| {
@@ -27,6 +27,11 @@ pub fn tables(data: &Data, from: usize) -> Vec<TableId> {
         data.table(*id).is_some_and(rows) && theory.is_only_gone_through(*id)
     };
     ids.filter(is_large).collect()
+}
+
+/// The large tables of these data.
+pub fn large_tables(data: &Data) -> Vec<TableId> {
+    tables(data, FROM)
 }
 
 /// The table whose rows the outermost quantifier of an axiom goes through.
@@ -42,7 +47,7 @@ pub(crate) fn over(axiom: &Axiom) -> Option<TableId> {
 
 /// All axioms, large tables a part at a time.
 #[derive(Debug)]
-pub struct Parts<'a> {
+pub struct LargeTables<'a> {
     data: &'a Data,
     sampled: Sampled,
     large: Vec<TableId>,
@@ -52,7 +57,7 @@ pub struct Parts<'a> {
     pub engine: Engine<f64>,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> LargeTables<'a> {
     /// Plans all but the rows of large tables.
     ///
     /// # Errors
@@ -62,10 +67,10 @@ impl<'a> Parts<'a> {
         outputs: &[Output],
         semantics: &Semantics,
         large: Vec<TableId>,
-    ) -> Result<Parts<'a>, Diagnostics> {
+    ) -> Result<LargeTables<'a>, Diagnostics> {
         let sampled = data.sampled(&[], &[], &large, semantics)?;
         let plan = Plan::new(&sampled.data, outputs, semantics)?;
-        Ok(Parts {
+        Ok(LargeTables {
             data,
             sampled,
             large,

@@ -43,11 +43,21 @@ pub(crate) struct Samples {
 
 /// The data as training steps see them: quantifiers over the sorts of `samples` look into samples, whose individuals come with each
 /// step, and `axioms` with their own sample have some of their bindings. A sample that is as large as its sort is the sort. Of
-/// [large tables](crate::large_tables::tables) the rows come with each step too.
+/// [large tables](crate::large_tables()) the rows come with each step too.
 ///
 /// # Errors
 /// If there is no such sort, or a sample of nobody, or an axiom cannot be sampled.
 pub fn seen_in_steps(
+    data: &Data,
+    samples: &BTreeMap<String, usize>,
+    axioms: &BTreeMap<String, AxiomSettings>,
+    semantics: &Semantics,
+) -> Result<Data, Diagnostics> {
+    seen_in_steps_from(data, samples, axioms, large_tables::FROM, semantics)
+}
+
+/// The same, with the number of rows from which a table is large.
+pub(crate) fn seen_in_steps_from(
     data: &Data,
     samples: &BTreeMap<String, usize>,
     axioms: &BTreeMap<String, AxiomSettings>,
@@ -221,15 +231,6 @@ impl Samples {
             tables.push((*batch, columns.collect()));
         }
         tables
-    }
-
-    /// How many rows there are of which steps never see all, nor anybody after them.
-    pub fn large_rows(&self) -> u64 {
-        let batches = self.sampled.batches.iter().zip(&self.rows);
-        let large = batches.filter(|((of, _), _)| self.large.contains(of));
-        large
-            .map(|(_, rows)| rows.first().map_or(0, ColumnData::len) as u64)
-            .sum()
     }
 
     /// The batches that an engine has still to be told of.

@@ -7,7 +7,7 @@ use logltn::Parameters;
 /// A number, or a curve from one number to another.
 ///
 /// ```
-/// use logltn_learn::{Moment, Schedule};
+/// use logltn_learn::{Curve, Moment, Schedule};
 /// let at = |step| Moment { step, steps: 101, epoch: 0, epochs: 1 };
 /// let alpha = Schedule::linear(1.0, 4.0);
 /// assert_eq!(alpha.first(), 1.0);
@@ -15,7 +15,7 @@ use logltn::Parameters;
 /// assert_eq!(alpha.last(), 4.0);
 /// let decay = Schedule::exponential(0.01, 0.0001);
 /// assert!((decay.now(at(50)) - 0.001).abs() < 1e-12);
-/// let p = Schedule::stepwise([(0, 1.0), (40, 6.0)]).unwrap();
+/// let p = Schedule::new(Curve::Stepwise([(0, 1.0), (40, 6.0)].into()));
 /// assert_eq!((p.now(at(39)), p.now(at(40)), p.last()), (1.0, 6.0, 6.0));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -81,11 +81,6 @@ impl Schedule {
         }
     }
 
-    /// Always `value`.
-    pub fn constant(value: f64) -> Schedule {
-        Schedule::new(Curve::Constant(value))
-    }
-
     /// A straight line.
     pub fn linear(from: f64, to: f64) -> Schedule {
         Schedule::new(Curve::Linear { from, to })
@@ -94,22 +89,6 @@ impl Schedule {
     /// The same factor in every step; both ends must have the same sign.
     pub fn exponential(from: f64, to: f64) -> Schedule {
         Schedule::new(Curve::Exponential { from, to })
-    }
-
-    /// A value from each of these steps on; `None` unless the first is 0 and they ascend.
-    pub fn stepwise(at: impl Into<Vec<(u64, f64)>>) -> Option<Schedule> {
-        let at: Vec<(u64, f64)> = at.into();
-        let ascend = at.windows(2).all(|pair| pair[0].0 < pair[1].0);
-        let sound = ascend && at.first().is_some_and(|first| first.0 == 0);
-        sound.then(|| Schedule::new(Curve::Stepwise(at.into())))
-    }
-
-    /// The same, moving between epochs only.
-    pub fn by_epoch(self) -> Schedule {
-        Schedule {
-            by: By::Epoch,
-            ..self
-        }
     }
 
     /// The number at a moment of a training: a curve's first at the first step (or in the first epoch), its last at
@@ -158,16 +137,11 @@ impl Schedule {
             Curve::Stepwise(values) => values.last().map_or(f64::NAN, |last| last.1),
         }
     }
-
-    /// Whether the number is always the same.
-    pub fn is_constant(&self) -> bool {
-        matches!(self.curve, Curve::Constant(_))
-    }
 }
 
 impl From<f64> for Schedule {
     fn from(value: f64) -> Schedule {
-        Schedule::constant(value)
+        Schedule::new(Curve::Constant(value))
     }
 }
 
@@ -186,19 +160,14 @@ impl Default for Schedules {
     fn default() -> Schedules {
         let Parameters { alpha, p, p_forall } = Parameters::default();
         Schedules {
-            alpha: Schedule::constant(alpha),
-            p: Schedule::constant(p),
-            p_forall: Schedule::constant(p_forall),
+            alpha: Schedule::from(alpha),
+            p: Schedule::from(p),
+            p_forall: Schedule::from(p_forall),
         }
     }
 }
 
 impl Schedules {
-    /// The paper's schedule of α, which training from a manifest takes where none is given: a line from 1 to 4.
-    pub fn papers_alpha() -> Schedule {
-        Schedule::linear(1.0, 4.0)
-    }
-
     /// The parameters at a moment of a training.
     pub fn now(&self, moment: Moment) -> Parameters {
         Parameters {

@@ -32,7 +32,7 @@ pub fn foretell<T: Precision>(
     if groundings.saturating_add(definitions) < PERHAPS_SLOW {
         return;
     }
-    let seconds = passes * engine.estimate_evaluation(parameters, MEASURED);
+    let seconds = passes * engine.estimate_seconds(parameters, MEASURED, false);
     let groundings = thousands(groundings);
     say_if_slow(seconds, || {
         format!("{what} goes through {groundings} groundings")

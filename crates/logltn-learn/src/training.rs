@@ -42,7 +42,7 @@ pub struct Training {
     pub batches: BTreeMap<String, usize>,
     /// How many individuals of a sort quantifiers see in each step, for those sorts of which it is not all.
     pub samples: BTreeMap<String, usize>,
-    /// From this many rows on, nothing is kept for each row of a table that has a batch: see [`large`](crate::large_tables).
+    /// From this many rows on, nothing is kept for each row of a table that has a batch: see [`LargeTables`](crate::LargeTables).
     pub large_from: usize,
     /// What is measured.
     pub metrics: Vec<Metric>,
@@ -65,7 +65,7 @@ impl Default for Training {
             schedule: Schedules::default(),
             phases: Vec::new(),
             optimizer: Optimizer::Adam,
-            learning_rate: Schedule::constant(Training::LEARNING_RATE),
+            learning_rate: Schedule::from(Training::LEARNING_RATE),
             clip_norm: None,
             entropy: 0.0,
             crisp: BTreeMap::new(),

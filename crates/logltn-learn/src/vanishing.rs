@@ -1,6 +1,6 @@
 //! What is said of axioms that pull on nothing, and why they may.
 
-use logltn::{Code, Diagnostic, Implies, Not, PlannedAxiom, Semantics, Span, Theory};
+use logltn::{Aggregator, Code, Diagnostic, Implies, Not, PlannedAxiom, Semantics, Span, Theory};
 
 /// How many axioms are named; a family can have thousands.
 const NAMED: usize = 4;
@@ -69,7 +69,7 @@ pub(crate) fn of_observations(
     );
     Diagnostic::warning(Code::VanishingGradient, what)
         .at(&theory.source, axiom.span, "")
-        .help("laws or certain degrees exclude them, and they teach nothing: `logltn explain --run DIR` shows which, `logltn eval` counts them")
+        .help("laws or certain degrees exclude them, and they teach nothing: explaining the axiom shows which, evaluating counts them")
 }
 
 /// Not one step had a gradient.
@@ -84,7 +84,7 @@ pub(crate) fn nothing_moved(semantics: &Semantics, steps: u64, undecided: bool) 
         error = error.note(note);
     }
     let help = mend(semantics).unwrap_or_else(|| match undecided {
-        true => "from an undecided start these axioms treat all classes alike: set `undecided = false` next to the network's layers, or add an axiom that tells the classes apart"
+        true => "from an undecided start these axioms treat all classes alike: let the network not start `undecided`, or add an axiom that tells the classes apart"
             .to_string(),
         false => "check that some axiom mentions what should be learnt, and that it can become more true".to_string(),
     });
@@ -103,15 +103,15 @@ fn slopeless(semantics: &Semantics) -> Vec<String> {
     if let Implies::Godel | Implies::Goguen = semantics.implies {
         notes.push(format!(
             "`->` is `{}`: 1 wherever the left side is not truer than the right one, and flat there",
-            semantics.implies.name()
+            semantics.implies
         ));
     }
     let picking: Vec<&str> = [
-        ("`forall`", semantics.forall.name()),
-        ("the aggregation over axioms", semantics.over_axioms.name()),
+        ("`forall`", semantics.forall),
+        ("the aggregation over axioms", semantics.over_axioms),
     ]
     .into_iter()
-    .filter_map(|(what, operator)| (operator == "min").then_some(what))
+    .filter_map(|(what, operator)| (operator == Aggregator::Min).then_some(what))
     .collect();
     if !picking.is_empty() {
         notes.push(format!(
@@ -124,8 +124,7 @@ fn slopeless(semantics: &Semantics) -> Vec<String> {
 
 fn mend(semantics: &Semantics) -> Option<String> {
     (!slopeless(semantics).is_empty()).then(|| {
-        "train with a semantics that has gradients everywhere, such as `logltn` or `stable`, and evaluate with this one \
-         (`logltn eval M --run DIR --semantics …`)"
+        "train with a semantics that has gradients everywhere, such as `logltn` or `stable`, and evaluate with this one"
             .to_string()
     })
 }

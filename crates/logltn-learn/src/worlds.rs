@@ -46,33 +46,6 @@ pub fn check_laws(data: &Data, laws: &[String]) -> Result<(), Diagnostics> {
     wrong.into_result(()).map(drop)
 }
 
-/// The names in a list of laws, `a, b[x], b[y, z]`: commas in brackets do not separate. `none` is the list of none.
-///
-/// ```
-/// assert_eq!(logltn_learn::listed_laws("isa, part[a,b]"), ["isa", "part[a,b]"]);
-/// assert!(logltn_learn::listed_laws("none").is_empty());
-/// ```
-pub fn listed_laws(list: &str) -> Vec<String> {
-    let (mut laws, mut open) = (vec![String::new()], 0_usize);
-    for c in list.chars() {
-        match c {
-            '[' => open += 1,
-            ']' => open = open.saturating_sub(1),
-            _ => {}
-        }
-        match (c, open, laws.last_mut()) {
-            (',', 0, _) => laws.push(String::new()),
-            (c, _, Some(law)) => law.push(c),
-            (_, _, None) => {}
-        }
-    }
-    let mut laws: Vec<String> = laws.iter().map(|law| law.trim().to_string()).collect();
-    if laws == ["none"] {
-        laws.clear();
-    }
-    laws
-}
-
 /// Which of a request's numbers the laws involve, and what they make of them.
 #[derive(Clone, Debug, Default)]
 struct Told {

@@ -140,7 +140,7 @@ fn a_restored_session_goes_on_with_the_same_bits() {
     let mut half = built(graph());
     half.step().and_then(|_| half.step()).expect("steps");
     let state = half.state();
-    let mut resumed = built(graph().seed(9));
+    let mut resumed = built(graph().training(|t| t.seed = 9));
     let mut same_seed = built(graph());
     assert!(resumed.restore(&state).is_err(), "another seed");
     same_seed.restore(&state).expect("its state");
@@ -367,7 +367,7 @@ fn mistakes_are_shown_in_their_place() {
             named("norm(x) * rate"),
             Code::UnknownVariable,
             11,
-            "learn = { rate = 1.0 }",
+            "is in `learn`, with its first value",
         ),
         (
             named("norm(x) * "),

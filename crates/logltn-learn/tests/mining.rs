@@ -198,7 +198,7 @@ fn rules_are_axioms_that_mean_what_was_counted() {
     };
     let mined = mine(&data, &how).unwrap();
     let text = format!("{TEXT}\n{mined}");
-    let theory = logltn::Theory::parse_with(Source::new("t", text), &Labels::new()).unwrap();
+    let theory = logltn::Theory::parse_with(Source::new("t", text), &Labels::default()).unwrap();
     let names: Vec<&str> = theory.axioms[3..].iter().map(|a| a.name.as_str()).collect();
     assert_eq!(names.len(), mined.rules.len());
     assert_eq!(names[0], "mined_5");

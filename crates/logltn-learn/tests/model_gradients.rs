@@ -25,7 +25,11 @@ struct Setup(Session);
 impl From<Builder> for Setup {
     fn from(builder: Builder) -> Setup {
         // No step moves anything.
-        let built = builder.seed(3).learning_rate(0.0).steps(1000).build();
+        let built = builder
+            .training(|t| t.seed = 3)
+            .learning_rate(0.0)
+            .steps(1000)
+            .build();
         Setup(built.unwrap_or_else(|errors| panic!("{errors}")))
     }
 }

@@ -38,7 +38,7 @@ fn session(axioms: &str, sample: usize, set: impl FnOnce(&mut Training)) -> Sess
                 momentum: 0.0,
                 weight_decay: 0.0,
             };
-            training.learning_rate = Schedule::constant(0.1);
+            training.learning_rate = Schedule::from(0.1);
             set(training);
         })
         .steps(50)

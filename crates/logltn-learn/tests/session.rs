@@ -9,8 +9,8 @@ use logltn::{
     AxiomParameters, Code, ColumnData, Diagnostics, FunctionData, Output, Parameters, Request,
 };
 use logltn_learn::{
-    AxiomSettings, Behind, Builder, Constant, Grounding, Individuals, Known, Length, Metric,
-    MetricKind, Network, Optimizer, Param, Phase, Schedule, Session,
+    AxiomSettings, Behind, Builder, By, Constant, Curve, Grounding, Individuals, Known, Length,
+    Metric, MetricKind, Network, Optimizer, Param, Phase, Schedule, Session,
 };
 use logltn_nn::{Activation, LayerSpec};
 
@@ -133,10 +133,17 @@ fn settings(builder: Builder) -> Builder {
         ..AxiomSettings::default()
     };
     builder.training(|training| {
-        training.schedule.alpha = Schedule::stepwise([(0, 1.0), (3, 2.0), (8, 5.0)]).expect("it");
+        training.schedule.alpha =
+            Schedule::new(Curve::Stepwise([(0, 1.0), (3, 2.0), (8, 5.0)].into()));
         let some = own(Some(0.5), Schedule::linear(1.0, 9.0));
         training.axioms.insert("some".to_string(), some);
-        let green = own(None, Schedule::exponential(8.0, 2.0).by_epoch());
+        let green = own(
+            None,
+            Schedule {
+                by: By::Epoch,
+                ..Schedule::exponential(8.0, 2.0)
+            },
+        );
         training.axioms.insert("some[green]".to_string(), green);
         training.freeze = vec!["likes".to_string(), "Q".to_string()];
     })
@@ -214,7 +221,7 @@ fn the_state_of_another_training_is_refused() {
         assert_eq!(other.state(), before, "it is as it was");
         errors.to_string()
     };
-    assert!(refused(everything().seed(1)).contains("its seed is 0, not 1"));
+    assert!(refused(everything().training(|t| t.seed = 1)).contains("its seed is 0, not 1"));
     assert!(refused(everything().steps(1)).contains("it has 14 steps, not 15"));
     let sgd = Optimizer::Sgd {
         momentum: 0.5,

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use logltn::{ColumnData, Diagnostics, Output, Request, Semantics};
 use logltn_learn::{
-    Builder, EarlyStop, Grounding, Individuals, Known, Metric, MetricKind, Network, Optimizer,
+    Builder, By, EarlyStop, Grounding, Individuals, Known, Metric, MetricKind, Network, Optimizer,
     Schedule, Session, Step,
 };
 use logltn_nn::Activation;
@@ -173,7 +173,7 @@ fn a_learning_rate_may_change_by_epoch() {
     };
     let builder = in_twos(one_parameter(1.0).0)
         .epochs(3)
-        .learning_rate(Schedule::linear(0.3, 0.1).by_epoch())
+        .learning_rate(by_epoch(Schedule::linear(0.3, 0.1)))
         .training(|training| training.optimizer = sgd);
     let mut session = built(builder);
     let mut w = 0.5f64;
@@ -423,4 +423,9 @@ fn batches_of_which_a_guard_keeps_nothing() {
         );
     }
     assert_eq!(seen, [4, 4]);
+}
+
+fn by_epoch(schedule: Schedule) -> Schedule {
+    let by = By::Epoch;
+    Schedule { by, ..schedule }
 }

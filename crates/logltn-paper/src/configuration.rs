@@ -123,7 +123,7 @@ impl Configuration {
         project.manifest.schedule = Scheduled::from(Schedules {
             alpha: line(alpha_end),
             p: line(6.0),
-            p_forall: Schedule::constant(self.p_forall.unwrap_or(2.0)),
+            p_forall: Schedule::from(self.p_forall.unwrap_or(2.0)),
         });
     }
 

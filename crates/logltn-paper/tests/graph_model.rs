@@ -10,13 +10,13 @@ const DECLARATIONS: &str =
     predicate linked(Entity, Relation, Entity)";
 
 fn rules(text: &str, relations: usize) -> Result<Theory, Diagnostics> {
-    let mut labels = Labels::new();
+    let mut labels = Labels::default();
     let names = (0..2 * relations).map(|r| match r < relations {
         true => format!("r{r}"),
         false => format!("r{}~", r - relations),
     });
-    labels.insert("Relation", names.collect());
-    labels.insert("Entity", (0..7).map(|e| format!("e{e}")).collect());
+    labels.insert("Relation", names);
+    labels.insert("Entity", (0..7).map(|e| format!("e{e}")));
     Theory::parse_with(
         Source::new("rules.ltn", format!("{text}{DECLARATIONS}")),
         &labels,

@@ -69,7 +69,7 @@ pub fn ask(
             move |about, engine| {
                 engine.run_in(Arc::clone(&ctrl_c.pool));
                 engine.set_stop(Arc::clone(&ctrl_c.stop));
-                let plan = engine.shared_plan();
+                let plan = Arc::clone(engine.plan());
                 let mut state = State::new(replace(engine, Engine::new(plan)), None, None);
                 let known = (about.rows.iter()).try_for_each(|(p, rows)| state.know_rows(*p, rows));
                 let taken = known.and_then(|()| state.take(&given));

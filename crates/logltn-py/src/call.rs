@@ -292,7 +292,7 @@ impl<T: Real> State<T> {
 
     fn choice_of_this(&self) -> Choice {
         let batch = self.engine.export_batch();
-        (self.engine.shared_plan(), batch, self.places())
+        (Arc::clone(self.engine.plan()), batch, self.places())
     }
 
     /// Runs something with the plan a question was about, whatever was asked meanwhile, and with its selection if the plan is
@@ -321,7 +321,7 @@ impl<T: Real> State<T> {
         self.find_different();
         let chosen = self.is_lent().then(|| {
             (
-                self.engine.shared_plan(),
+                Arc::clone(self.engine.plan()),
                 self.batch.clone(),
                 self.who.clone(),
             )

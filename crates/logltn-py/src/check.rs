@@ -15,6 +15,6 @@ pub fn step(plan: &Arc<Plan>, pool: &Arc<ThreadPool>, defaults: Parameters) -> C
     // A separate engine: the knowledge base's own must not change.
     let mut engine = Engine::<f32>::new(Arc::clone(plan));
     engine.run_in(Arc::clone(pool));
-    let seconds = engine.estimate_seconds(&defaults, BUDGET);
+    let seconds = engine.estimate_seconds(&defaults, BUDGET, true);
     CheckedStep::of_axioms(engine.groundings(), seconds)
 }

@@ -60,7 +60,19 @@ pub fn panicked(payload: &(dyn std::any::Any + Send)) -> PyErr {
     ))
 }
 
+/// Adds to a message of the planner how its remedy is written in Python.
+fn in_python(found: &Diagnostic) -> Diagnostic {
+    match (found.code(), found.message().split('`').nth(1)) {
+        (Code::LearntInGuard, Some(name)) if found.message().starts_with("function `") => {
+            let written = format!("in Python: `functions={{\"{name}\": values}}`");
+            found.clone().note(written)
+        }
+        _ => found.clone(),
+    }
+}
+
 fn input_error(py: Python<'_>, found: &Diagnostics) -> PyErr {
+    let found = &found.iter().map(in_python).collect();
     let made = || -> PyResult<Bound<'_, PyAny>> {
         let module = py.import("logltn._errors")?;
         module.call_method1("input_error", (rendered(found), diagnostics(py, found)?))

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, HashMap};
 use logltn::theory::{ArgumentSort, ColumnSort, Sort as Declared, SortKind, SymbolKind, TableId};
 use logltn::{
     Code, ColumnData, ConstantData, Data, Diagnostic, Diagnostics, FunctionData, Labels, Number,
-    Output, Semantics, Theory, did_you_mean, memory,
+    Output, Points, Semantics, Theory, did_you_mean, memory, percentile,
 };
-use logltn_learn::{AxiomSettings, Points, Schedule, parse_distance, percentile};
+use logltn_learn::{AxiomSettings, Schedule, parse_distance};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
@@ -159,7 +159,7 @@ fn numbers<T: pyo3::buffer::Element>(py: Python<'_>, buffer: &PyBuffer<T>) -> Py
 impl Given {
     /// The labels needed to read the theory.
     pub fn labels(&self) -> Labels {
-        let mut labels = Labels::new();
+        let mut labels = Labels::default();
         for (name, sort) in &self.sorts {
             if let Some(names) = sort.names() {
                 labels.insert(name, names.clone());
@@ -426,7 +426,7 @@ impl Given {
                         continue;
                     }
                 };
-                *slot = Some(Schedule::constant(*value));
+                *slot = Some(Schedule::from(*value));
             }
         }
         settings

@@ -27,7 +27,7 @@ impl Theory {
             let mut found = Diagnostics::new();
             let theory = logltn::Theory::parse_as_far_as_possible(
                 source.clone(),
-                &Labels::new(),
+                &Labels::default(),
                 &mut found,
             );
             if !found.has_errors() {
@@ -40,7 +40,7 @@ impl Theory {
                 });
             }
             // An unknown name may be a label that comes with the data.
-            let mut labels = Labels::new();
+            let mut labels = Labels::default();
             for sort in theory.sorts.iter().filter(|s| s.kind == SortKind::Data) {
                 labels.insert_unreadable(&sort.name);
             }
@@ -182,7 +182,7 @@ impl Theory {
                 return Ok(measured(&self.theory));
             }
             // An axiom that names an individual cannot be resolved without it.
-            let mut names = Labels::new();
+            let mut names = Labels::default();
             for (sort, own) in labels {
                 names.insert(&sort, own);
             }

@@ -59,6 +59,7 @@
 //! To use your own network for a predicate, leave it out of the manifest, implement [`logltn_learn::Grounding`], and
 //! hand it to [`ground`](logltn_learn::Session::ground) before the first step.
 
+mod in_manifest;
 pub mod manifest;
 pub mod project;
 pub mod run_directory;

@@ -62,7 +62,7 @@ fn clustering() {
         m.schedule.alpha,
         Some(Schedule::new(Curve::Linear { from: 1.0, to: 4.0 }))
     );
-    assert_eq!(m.schedule.p, Schedule::constant(2.0));
+    assert_eq!(m.schedule.p, Schedule::from(2.0));
     assert_eq!(m.schedule.last(false).alpha, 4.0);
 
     let train = m.train.as_ref().expect("[train]");
@@ -70,7 +70,7 @@ fn clustering() {
     assert_eq!(train.phases[0].length, Length::Steps(1000));
     assert_eq!(train.phases[0].axioms, None);
     assert_eq!(train.optimizer, Optimizer::Adam);
-    assert_eq!(train.learning_rate.value, Schedule::constant(0.002));
+    assert_eq!(train.learning_rate.value, Schedule::from(0.002));
     assert_eq!(train.seed, 0);
     assert_eq!(m.evaluate, None);
 }

@@ -30,7 +30,7 @@ fn addition(semantics: &str) -> Engine<f32> {
     let mut engine = engine(problems::addition(15_000), semantics);
     let table = engine.plan().data().theory().table("sums");
     let batch: Vec<u32> = (0..32).collect();
-    (engine.set_batch(table.expect("a table"), &batch)).expect("a batch");
+    (engine.set_batches([(table.expect("a table"), &batch[..])])).expect("a batch");
     filled(engine)
 }
 
@@ -108,7 +108,7 @@ fn addition_batch_and_step(bencher: divan::Bencher) {
     bencher.bench_local(|| {
         first = (first + 32) % 14_000;
         let batch: [u32; 32] = std::array::from_fn(|i| first + i as u32);
-        engine.set_batch(table, &batch).expect("a batch");
+        engine.set_batches([(table, &batch[..])]).expect("a batch");
         let loss = engine
             .evaluate_with_gradients(&PARAMETERS)
             .expect("a loss")

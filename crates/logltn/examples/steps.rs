@@ -102,7 +102,9 @@ impl Steps {
         if let Some(table) = batched {
             let batch: [u32; 32] = std::array::from_fn(|i| (self.next + i as u32) % 1_024);
             self.next += 32;
-            self.engine.set_batch(table, &batch).expect("a batch");
+            self.engine
+                .set_batches([(table, &batch[..])])
+                .expect("a batch");
         }
         let value = self.engine.evaluate_with_gradients(&Parameters::default());
         black_box(value.expect("a loss").loss);

@@ -80,6 +80,7 @@ mod operators;
 mod output;
 mod parameters;
 mod parser;
+mod percentile;
 pub(crate) mod plan;
 mod polarity;
 mod print;
@@ -102,28 +103,28 @@ use logltn_diagnostics as suggest;
 #[doc(hidden)]
 pub use logltn_vector as vector;
 
-pub use data::{ColumnData, ConstantData, Data, FunctionData, TableData, euclidean};
+pub use data::{ColumnData, ConstantData, Data, FunctionData, TableData};
 #[doc(hidden)]
 pub use engine::Fusing;
 pub use engine::{
-    Answer, Answers, AxiomValue, EXPORT_VERSION, Engine, Evaluation, Exchange, Explanation,
-    Exported, ExportedArray, ExportedBatch, Gathered, InPlace, NUMBERS_PER_PART, Precision,
-    Request, Rule, Violation, Wanted, Witness,
+    Answer, Answers, AxiomValue, Engine, Evaluation, Exchange, Explanation, Exported,
+    ExportedArray, ExportedBatch, Gathered, InPlace, Precision, Request, Rule, Violation, Wanted,
+    Witness,
 };
 pub use format::format;
 
-pub use guard::Neighbours;
-pub use identify::{Identified, Identify, KnownAtom, LabelNext, Support, SupportKind};
+pub use identify::{Identified, Identify, LabelNext, Support, SupportKind};
 pub use logltn_diagnostics::early;
 pub use logltn_diagnostics::{
     Code, Diagnostic, Diagnostics, Severity, Source, Span, did_you_mean, harmless, nearest,
 };
 pub use logltn_memory as memory;
 pub(crate) use nnf::MAX_NNF_NODES;
-pub use number::{ArithmeticError, Number};
+pub use number::Number;
 pub use operators::{Aggregator, And, Implies, Loss, Not, Or, Space};
 pub use output::{Output, OutputKind};
 pub use parameters::{AxiomParameters, ParameterError, Parameters};
+pub use percentile::{Points, percentile};
 pub use plan::{
     ArgumentShape, BlamedLiteral, Bound, EventSize, Individual, Pass, Plan, PlanOptions,
     PlannedAxiom, PlannedDefinition, Ranked, Rewrite, World,

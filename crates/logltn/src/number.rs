@@ -14,7 +14,7 @@ pub enum Number {
 
 /// What went wrong with arithmetic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ArithmeticError {
+pub(crate) enum ArithmeticError {
     /// The result of an integer operation does not fit in 64 bits, or that of a real one is not finite.
     Overflow,
     /// Division, or remainder, by zero.
@@ -34,7 +34,7 @@ use Number::{Int, Real};
 
 impl Number {
     /// As a real.
-    pub fn to_f64(self) -> f64 {
+    pub(crate) fn to_f64(self) -> f64 {
         match self {
             Int(n) => n as f64,
             Real(x) => x,
@@ -52,12 +52,12 @@ impl Number {
     }
 
     /// `self * other`
-    pub fn times(self, other: Number) -> Result<Number, ArithmeticError> {
+    pub(crate) fn times(self, other: Number) -> Result<Number, ArithmeticError> {
         self.combine(other, i64::checked_mul, |a, b| a * b)
     }
 
     /// `self / other`: real division, also of integers.
-    pub fn over(self, other: Number) -> Result<Number, ArithmeticError> {
+    pub(crate) fn over(self, other: Number) -> Result<Number, ArithmeticError> {
         if other.to_f64() == 0.0 {
             return Err(ArithmeticError::DivisionByZero);
         }
@@ -86,7 +86,7 @@ impl Number {
     }
 
     /// `abs(self)`
-    pub fn abs(self) -> Result<Number, ArithmeticError> {
+    pub(crate) fn abs(self) -> Result<Number, ArithmeticError> {
         match self {
             Int(n) => n.checked_abs().map(Int).ok_or(ArithmeticError::Overflow),
             Real(x) => Ok(Real(x.abs())),

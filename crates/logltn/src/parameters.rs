@@ -7,8 +7,8 @@ use std::fmt;
 /// ```
 /// use logltn::Parameters;
 /// let parameters = Parameters { alpha: 4.0, ..Parameters::default() };
-/// assert!(parameters.validate().is_ok());
-/// assert!(Parameters { alpha: 0.0, ..parameters }.validate().is_err());
+/// assert!(Parameters::check("alpha", parameters.alpha).is_ok());
+/// assert!(Parameters::check("alpha", 0.0).is_err());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
@@ -35,7 +35,7 @@ impl Parameters {
     pub const NAMES: [&'static str; 3] = ["alpha", "p", "p_forall"];
 
     /// Whether all three are finite and in range.
-    pub fn validate(&self) -> Result<(), ParameterError> {
+    pub(crate) fn validate(&self) -> Result<(), ParameterError> {
         Parameters::check("alpha", self.alpha)?;
         Parameters::check("p", self.p)?;
         Parameters::check("p_forall", self.p_forall)

@@ -16,7 +16,7 @@ use crate::theory::{DefinitionId, Formula, FormulaKind, Theory};
 ///     axiom x: a() -> b()
 ///     axiom y: b()")).unwrap();
 /// let [a, b] = theory.polarities()[..] else { panic!() };
-/// assert!(a.only_negative().is_some() && b.only_positive().is_some());
+/// assert!(a.positive.is_none() && b.negative.is_none());
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Polarity {
@@ -24,18 +24,6 @@ pub struct Polarity {
     pub positive: Option<Span>,
     /// The first negative occurrence.
     pub negative: Option<Span>,
-}
-
-impl Polarity {
-    /// The first occurrence, if there are positive ones only: to be true of everything satisfies them all.
-    pub fn only_positive(&self) -> Option<Span> {
-        self.positive.filter(|_| self.negative.is_none())
-    }
-
-    /// The first occurrence, if there are negative ones only: to be false of everything satisfies them all.
-    pub fn only_negative(&self) -> Option<Span> {
-        self.negative.filter(|_| self.positive.is_none())
-    }
 }
 
 impl Theory {

@@ -174,14 +174,7 @@ impl Theory {
     }
 
     /// The name of a definition with its parameters and its depth.
-    ///
-    /// ```
-    /// use logltn::{Source, Theory};
-    /// let text = "sort S = 0..9  predicate P(S, S)  define Q(x, y: S) to depth 3: P(x, y) or Q(y, x)  axiom a: Q(1, 2)";
-    /// let theory = Theory::parse(Source::new("t", text)).unwrap();
-    /// assert_eq!(theory.show_definition_head(&theory.definitions[0]), "Q(x, y: S) to depth 3");
-    /// ```
-    pub fn show_definition_head(&self, definition: &Definition) -> String {
+    pub(crate) fn show_definition_head(&self, definition: &Definition) -> String {
         self.print(&definition.body.variables, |p| {
             p.push(definition.name());
             p.push("(");

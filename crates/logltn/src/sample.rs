@@ -156,7 +156,7 @@ impl Data {
     /// ```
     pub fn without_empty(&self, semantics: &Semantics) -> Data {
         let mut sampler = Sampler::new(self, &[], semantics, true);
-        let mut changed = self.theory().clone();
+        let mut changed = Theory::clone(self.theory());
         for axiom in &mut changed.axioms {
             let Axiom {
                 variables, formula, ..
@@ -255,7 +255,7 @@ impl Data {
             let theory = Theory {
                 tables: tables.clone(),
                 axioms,
-                ..theory.clone()
+                ..Theory::clone(theory)
             };
             let mut data = self.with_streamed_tables(Arc::new(theory));
             for &table in large {
@@ -355,7 +355,7 @@ impl<'a> Sampler<'a> {
             return Err(Diagnostic::error(Code::TooMuchMemory, what)
                 .at(source, axiom.name_span, "")
                 .help(format!(
-                    "a narrower guard, a `sample` of the sort in place of one of the axiom; {}",
+                    "a narrower guard, a sample of the sort in place of one of the axiom; {}",
                     memory::allow_more()
                 )));
         }

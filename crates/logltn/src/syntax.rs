@@ -121,7 +121,7 @@ pub enum Quantifier {
 
 impl Quantifier {
     /// As it is written.
-    pub fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Quantifier::Forall => "forall",
             Quantifier::Exists => "exists",
@@ -131,7 +131,7 @@ impl Quantifier {
     }
 
     /// `all` and `any`, the n-ary connectives.
-    pub fn is_big_connective(self) -> bool {
+    pub(crate) fn is_big_connective(self) -> bool {
         matches!(self, Quantifier::All | Quantifier::Any)
     }
 

@@ -286,8 +286,8 @@ fn batches_in_single_precision() {
         vec![4, 4, 200],
     ];
     for batch in &batches {
-        single.set_batch(table, batch).expect("a batch");
-        double.set_batch(table, batch).expect("a batch");
+        single.set_batches([(table, &batch[..])]).expect("a batch");
+        double.set_batches([(table, &batch[..])]).expect("a batch");
         for i in 0..single.numbers_mut(0).len() {
             let x = (6.0 * random(&mut state)) as f32;
             single.numbers_mut(0)[i] = x;

@@ -10,7 +10,7 @@ use logltn_diagnostics::{Code, Mistake};
 fn mistakes(text: &str) -> Diagnostics {
     let mut found = Diagnostics::new();
     let source = Source::new("theory.ltn", text);
-    let theory = Theory::parse_as_far_as_possible(source, &Labels::new(), &mut found);
+    let theory = Theory::parse_as_far_as_possible(source, &Labels::default(), &mut found);
     if found.has_errors() {
         return found;
     }

@@ -434,7 +434,7 @@ fn evaluate(
         engine.set_axiom_parameters(axiom, *own).unwrap();
     }
     if let Some((table, rows)) = batch {
-        engine.set_batch(table, rows).unwrap();
+        engine.set_batches([(table, &rows[..])]).unwrap();
     }
     run(seed, &mut engine, parameters)
 }
@@ -860,7 +860,7 @@ fn words_are_not_reserved() {
     let mut found = logltn::Diagnostics::new();
     let theory = Theory::parse_as_far_as_possible(
         Source::new("t", text),
-        &logltn::Labels::new(),
+        &logltn::Labels::default(),
         &mut found,
     );
     let found = found.to_string();

@@ -41,9 +41,9 @@ fn blocks(page: &str) -> Vec<Block<'_>> {
 }
 
 fn labels(info: &str) -> Labels {
-    let mut labels = Labels::new();
+    let mut labels = Labels::default();
     for (sort, names) in info.split_whitespace().filter_map(|w| w.split_once('=')) {
-        labels.insert(sort, names.split(',').map(str::to_string).collect());
+        labels.insert(sort, names.split(','));
     }
     labels
 }
@@ -148,7 +148,7 @@ fn shipped_theories() {
             let text = std::fs::read_to_string(file.path()).expect("readable");
             let mut found = Diagnostics::new();
             let source = Source::new(file.path().display().to_string(), text);
-            Theory::parse_as_far_as_possible(source, &Labels::new(), &mut found);
+            Theory::parse_as_far_as_possible(source, &Labels::default(), &mut found);
             assert!(found.is_empty(), "{found}");
             seen += 1;
         }

@@ -296,7 +296,7 @@ fn functions_say_what_tables_say() {
                     answers.push(run(&mut engine));
                     // A batch, with the same row twice.
                     engine
-                        .set_batch(data.theory().table("pairs").unwrap(), &[3, 0, 0])
+                        .set_batches([(data.theory().table("pairs").unwrap(), &[3, 0, 0][..])])
                         .unwrap();
                     answers.push(run(&mut engine));
                 }

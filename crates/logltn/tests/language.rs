@@ -21,7 +21,7 @@ fn errors(text: &str) -> String {
 fn warnings(text: &str) -> Vec<String> {
     let mut found = Diagnostics::new();
     let source = Source::new("theory.ltn", text);
-    Theory::parse_as_far_as_possible(source, &Labels::new(), &mut found);
+    Theory::parse_as_far_as_possible(source, &Labels::default(), &mut found);
     assert!(!found.has_errors(), "{found}");
     found.iter().map(|d| d.message().to_string()).collect()
 }
@@ -355,9 +355,9 @@ fn functions_of_numbers_feed_predicates_of_numbers() {
 
 #[test]
 fn labels_of_data_sorts_are_found_by_the_expected_sort() {
-    let labels = Labels::new()
-        .with("A", ["cat", "dog"])
-        .with("B", ["dog", "cat"]);
+    let mut labels = Labels::default();
+    labels.insert("A", ["cat", "dog"]);
+    labels.insert("B", ["dog", "cat"]);
     let text = "sort A sort B predicate P(A, B) axiom x: P(cat, cat) axiom y: forall a: A where a != cat. P(a, dog)";
     let theory = Theory::parse_with(Source::new("theory.ltn", text), &labels)
         .unwrap_or_else(|e| panic!("{e}"));
@@ -385,7 +385,8 @@ fn labels_in_quotes() {
         axiom a: isa(dog, "reform.n.01") and isa("in", "dog")
         axiom b for x: T where x != "reform.n.01" and exists y: D. t(x, y) and y = "a \"b\"": isa(x, "in")
         axiom c: P("ann") and P(ann) and P("2") and P(other)"#;
-    let labels = Labels::new().with("D", ["a \"b\"", "ann", "2", "other"]);
+    let mut labels = Labels::default();
+    labels.insert("D", ["a \"b\"", "ann", "2", "other"]);
     let parse = |text: &str| Theory::parse_with(Source::new("t.ltn", text), &labels);
     let theory = parse(text).unwrap_or_else(|e| panic!("{e}"));
     let printed = theory.to_string();
@@ -490,7 +491,7 @@ fn a_variable_of_a_row_is_not_to_be_removed() {
         axiom a: forall (x, n) in t. P(x)
         axiom b: forall x, y: A. P(x)";
     let mut found = Diagnostics::new();
-    Theory::parse_as_far_as_possible(Source::new("t.ltn", text), &Labels::new(), &mut found);
+    Theory::parse_as_far_as_possible(Source::new("t.ltn", text), &Labels::default(), &mut found);
     let help: Vec<&str> = found.iter().filter_map(|w| w.help_text()).collect();
     assert_eq!(
         help,

@@ -134,7 +134,7 @@ fn addition_allocates_nothing_per_step() {
     for (step, loss) in losses.iter_mut().enumerate() {
         let batch: [u32; 32] = std::array::from_fn(|i| (step * 37 + i * 3) as u32 % rows);
         COUNT_CALLS.store(step > 0, Relaxed);
-        engine.set_batch(table, &batch).expect("a batch");
+        engine.set_batches([(table, &batch[..])]).expect("a batch");
         fill(&mut engine, step as u64);
         let parameters = Parameters {
             alpha: 1.0 + step as f64,
@@ -176,7 +176,7 @@ fn parameters_of_single_axioms_allocate_nothing_per_step() {
                     ..AxiomParameters::default()
                 };
                 engine.set_axiom_parameters(axiom, own).expect("parameters");
-                (engine.set_weight(axiom, f64::from(step + 1))).expect("a weight");
+                (engine.set_weights([(axiom, f64::from(step + 1))])).expect("a weight");
             }
             fill(&mut engine, step as u64);
             let value = engine.evaluate_with_gradients(&Parameters::default());

@@ -223,7 +223,7 @@ fn numbers_are_like_individuals() {
                 let mut engine = Engine::new(plan.unwrap_or_else(|e| panic!("{text}\n{e}")));
                 if let Some(batch) = &batch {
                     let table = data.theory().table("t").unwrap();
-                    engine.set_batch(table, batch).unwrap();
+                    engine.set_batches([(table, &batch[..])]).unwrap();
                 }
                 answers.push(run(&mut engine));
             }

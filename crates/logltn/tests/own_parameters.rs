@@ -61,7 +61,7 @@ fn random_theories() {
         engine.set_fusing(*rng.pick(&[Fusing::Always, Fusing::Never]));
         for (axiom, (parameters, weight)) in all.iter().enumerate() {
             engine.set_axiom_parameters(axiom, *parameters).unwrap();
-            engine.set_weight(axiom, *weight).unwrap();
+            engine.set_weights([(axiom, *weight)]).unwrap();
         }
         let case = &random.case;
         let found = run_engine_f64(&mut engine, case, &parameters, true).unwrap();
@@ -126,7 +126,7 @@ fn taken_back() {
             p_forall: Some(40.0), // too large for the powers of small clauses
         };
         engine.set_axiom_parameters(1, strong).unwrap();
-        engine.set_weight(0, 5.0).unwrap();
+        engine.set_weights([(0, 5.0)]).unwrap();
         let changed = engine.evaluate_with_gradients(&call).unwrap().clone();
         assert_eq!(changed.axioms[0], plain.axioms[0]);
         assert_ne!(changed.axioms[1], plain.axioms[1]);
@@ -135,7 +135,7 @@ fn taken_back() {
         let other = engine.evaluate_with_gradients(&all).unwrap();
         assert!(near(other.axioms[1].truth, changed.axioms[1].truth, 1e-12));
         (engine.set_axiom_parameters(1, AxiomParameters::default())).unwrap();
-        engine.set_weight(0, 1.0).unwrap();
+        engine.set_weights([(0, 1.0)]).unwrap();
         assert_eq!(*engine.evaluate_with_gradients(&call).unwrap(), plain);
         assert_eq!(engine.gradient(0), gradient);
     }
@@ -145,14 +145,14 @@ fn taken_back() {
 fn mistakes_change_nothing() {
     let mut engine = engine("logltn");
     for weight in [-1.0, f64::NAN, f64::INFINITY] {
-        let error = engine.set_weight(0, weight).unwrap_err().to_string();
+        let error = engine.set_weights([(0, weight)]).unwrap_err().to_string();
         assert!(
             error.contains("the weight of axiom `one` must be at least 0"),
             "{error}"
         );
     }
-    engine.set_weight(0, 0.0).unwrap();
-    let error = engine.set_weight(1, 0.0).unwrap_err().to_string();
+    engine.set_weights([(0, 0.0)]).unwrap();
+    let error = engine.set_weights([(1, 0.0)]).unwrap_err().to_string();
     assert!(error.contains("add up to 0"), "{error}");
     assert!(engine.set_weights([(0, 2.0), (1, -2.0)]).is_err());
     assert_eq!(engine.weights(), [0.0, 1.0]);

@@ -86,7 +86,7 @@ fn what_an_evaluation_takes_is_known_before() {
         );
         let least = |run: &mut dyn FnMut() -> f64| (0..5).map(|_| run()).fold(f64::MAX, f64::min);
         let estimated = least(&mut || {
-            engine.estimate_seconds(&Parameters::default(), Duration::from_millis(20))
+            engine.estimate_seconds(&Parameters::default(), Duration::from_millis(20), true)
         });
         let expected = bits(&mut self::engine(semantics));
         assert_eq!(bits(&mut engine), expected, "measuring leaves no trace");
@@ -117,7 +117,8 @@ fn the_work_of_definitions_is_estimated() {
     assert!(work >= 18 * 79 * 79, "{work}");
     let parameters = Parameters::default();
     let least = |run: &mut dyn FnMut() -> f64| (0..3).map(|_| run()).fold(f64::MAX, f64::min);
-    let estimated = least(&mut || engine.estimate_seconds(&parameters, Duration::from_millis(1)));
+    let estimated =
+        least(&mut || engine.estimate_seconds(&parameters, Duration::from_millis(1), true));
     let took = least(&mut || {
         let begun = std::time::Instant::now();
         engine.evaluate_with_gradients(&parameters).unwrap();

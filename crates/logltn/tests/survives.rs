@@ -12,7 +12,7 @@ use proptest::prelude::*;
 fn run_through(text: &str) -> Option<Theory> {
     let mut found = Diagnostics::new();
     let source = Source::new("theory.ltn", text);
-    let theory = Theory::parse_as_far_as_possible(source, &Labels::new(), &mut found);
+    let theory = Theory::parse_as_far_as_possible(source, &Labels::default(), &mut found);
     let rendered = found.to_string();
     if found.has_errors() {
         assert!(rendered.contains("error"), "{rendered}");

@@ -9,8 +9,8 @@ use crate::cases::rng::Rng;
 use crate::reference::Case;
 use logltn::theory::TableId;
 use logltn::{
-    Code, ColumnData, Data, Diagnostics, Engine, Evaluation, NUMBERS_PER_PART, Output, Parameters,
-    Plan, PlanOptions, Semantics, Severity, Source, Theory, Wanted,
+    Code, ColumnData, Data, Diagnostics, Engine, Evaluation, Output, Parameters, Plan, PlanOptions,
+    Semantics, Severity, Source, Theory, Wanted,
 };
 
 /// What a process found: truths and loss, and its gradients by all numbers of the case.
@@ -79,7 +79,7 @@ fn run_together(
                     case,
                     parameters,
                     Some(&mut |numbers| {
-                        assert_eq!(numbers.len(), parts * NUMBERS_PER_PART);
+                        assert_eq!(numbers.len(), 5 * parts);
                         sent.lock().unwrap()[rank] = numbers.to_vec();
                         barrier.wait();
                         Ok((rank, sent.lock().unwrap().concat()))

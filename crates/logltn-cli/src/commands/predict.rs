@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use indicatif::{ProgressBar, ProgressStyle};
 use logltn::theory::{ArgumentSort, Sort, SortKind};
 use logltn::{Code, Diagnostic, Diagnostics, OutputKind, harmless};
-use logltn_learn::{Answers, Foretold, Predictions, listed_laws};
+use logltn_learn::{Answers, Foretold, Predictions};
 use logltn_train::project::AskedRows;
 use logltn_train::train::{Asking, Predictor};
 
@@ -104,7 +104,7 @@ fn from_files(
     rows: Option<&Path>,
 ) -> Result<Outcome, Diagnostics> {
     let Arguments { manifest, run, .. } = arguments;
-    let given = arguments.given.as_deref().map(listed_laws);
+    let given = arguments.given.as_deref().map(super::sample::listed_laws);
     let mut predictor = Predictor::load(&Asking {
         manifest,
         run: run.as_deref(),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use logltn::theory::{ArgumentSort, Sort};
 use logltn::{Diagnostics, OutputKind};
-use logltn_learn::{Asked, listed_laws};
+use logltn_learn::Asked;
 use logltn_train::train::{Asking, Predictor};
 
 use super::predict::{individual, quoted, written};
@@ -153,4 +153,32 @@ fn write(predictor: &mut Predictor, arguments: &Arguments) -> Result<(), Diagnos
         .and_then(|()| out.write_all(text.as_bytes()))
         .and_then(|()| out.flush());
     written(result, Path::new("standard output"))
+}
+
+/// The names in a list of laws, `a, b[x], b[y, z]`: commas in brackets do not separate. `none` is the list of none.
+pub(super) fn listed_laws(list: &str) -> Vec<String> {
+    let (mut laws, mut open) = (vec![String::new()], 0_usize);
+    for c in list.chars() {
+        match c {
+            '[' => open += 1,
+            ']' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        match (c, open, laws.last_mut()) {
+            (',', 0, _) => laws.push(String::new()),
+            (c, _, Some(law)) => law.push(c),
+            (_, _, None) => {}
+        }
+    }
+    let mut laws: Vec<String> = laws.iter().map(|law| law.trim().to_string()).collect();
+    if laws == ["none"] {
+        laws.clear();
+    }
+    laws
+}
+
+#[test]
+fn commas_in_brackets_do_not_separate_laws() {
+    assert_eq!(listed_laws("isa, part[a,b]"), ["isa", "part[a,b]"]);
+    assert!(listed_laws("none").is_empty());
 }

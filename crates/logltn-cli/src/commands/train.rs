@@ -8,7 +8,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use logltn::{Code, Diagnostic, Diagnostics, Semantics, memory};
 use logltn_dashboard::networks;
-use logltn_learn::{Apart, Begun};
+use logltn_learn::{Apart, Begun, Curve};
 use logltn_report::{
     HeatMap, ScatterPanel, from_run_directory, pca_2d, write_heat_map, write_scatter,
 };
@@ -201,7 +201,7 @@ fn train_here(project: Project, arguments: &Arguments) -> Result<Outcome, Diagno
     };
     let stop = ctrl_c::asks_to_stop();
     trainer.set_stop(Arc::clone(&stop));
-    let mut progress = Progress::new(trainer.total(), *trainer.semantics());
+    let mut progress = Progress::new(trainer.total(), trainer.training().semantics);
     let outcome = run(&mut trainer, &directory, &run_options, &stop, &mut progress);
     progress.finish();
     // The summary must be printed; everything else can be made later.
@@ -475,7 +475,7 @@ fn ended(
     directory: &RunDirectory,
     last: &StepRecord,
 ) -> Result<String, Diagnostics> {
-    let semantics = trainer.semantics();
+    let semantics = &trainer.training().semantics;
     let info = directory.info()?;
     let left_out = left_out(&info);
     let stopped = info.kept.as_ref().map_or(String::new(), |kept| {
@@ -505,7 +505,7 @@ fn ended(
         ("p", &schedule.p),
         ("p_forall", &schedule.p_forall),
     ];
-    let at = at.map(|(name, s)| match s.is_constant() {
+    let at = at.map(|(name, s)| match matches!(s.curve, Curve::Constant(_)) {
         true => format!("{name} {}", real(s.last())),
         false => format!("{name} {} and {}", real(s.first()), real(s.last())),
     });

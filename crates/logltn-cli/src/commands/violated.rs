@@ -11,14 +11,11 @@ const SHOWN: usize = 5;
 /// The worst bindings of each axiom; empty if there are too many, or if the networks cannot be evaluated. A finished
 /// run does not fail because of its report.
 pub fn violated(trainer: &mut Trainer) -> Vec<Violated> {
-    if !trainer.has_room_for_whole() {
-        return Vec::new();
-    }
     let parameters = trainer.project().manifest.schedule.last(true);
-    let Ok(explained) = trainer.explain_first(MOST_AXIOMS, &parameters, SHOWN) else {
+    let Ok(Some(explained)) = trainer.explain_first(MOST_AXIOMS, &parameters, SHOWN) else {
         return Vec::new();
     };
-    let (knowledge, semantics) = (trainer.knowledge().clone(), *trainer.semantics());
+    let (knowledge, semantics) = (trainer.knowledge().clone(), trainer.training().semantics);
     let mut predict = |id, rows: &[u32]| trainer.model_mut().predict(id, rows, 1).ok();
     (explained.axioms.iter())
         .take(MOST_AXIOMS)

@@ -144,7 +144,7 @@ impl Documents {
             None => {
                 let source =
                     Source::new(document.path.display().to_string(), document.text.as_str());
-                Theory::parse_as_far_as_possible(source, &Labels::new(), &mut found);
+                Theory::parse_as_far_as_possible(source, &Labels::default(), &mut found);
             }
             Some((path, text)) => self.check_project(&path, &text, with_data, &mut found),
         }
@@ -223,7 +223,7 @@ impl Documents {
         let words = words(&source);
         let theory = match &manifest {
             Some(manifest) => check_texts(manifest, source, &mut ignored),
-            None => Theory::parse_as_far_as_possible(source, &Labels::new(), &mut ignored),
+            None => Theory::parse_as_far_as_possible(source, &Labels::default(), &mut ignored),
         };
         Some(Cursor {
             kind: document.kind,

@@ -228,7 +228,7 @@ const MOST_MESSAGES: usize = 100;
 fn check_theory(text: &str) -> Value {
     let mut found = Diagnostics::new();
     let source = Source::new("theory.ltn", text);
-    let theory = Theory::parse_as_far_as_possible(source, &Labels::new(), &mut found);
+    let theory = Theory::parse_as_far_as_possible(source, &Labels::default(), &mut found);
     let mut shown = messages(&found);
     let more = shown.len().saturating_sub(MOST_MESSAGES);
     shown.truncate(MOST_MESSAGES);

@@ -237,9 +237,11 @@ impl Check<'_> {
             let guess = Some(name).filter(|name| name.chars().count() > 1);
             let help = match guess.and_then(|name| did_you_mean(name, all)) {
                 Some(guess) => guess,
-                None if list.is_empty() => format!("learn it: `learn = {{ {name} = 1.0 }}`"),
+                None if list.is_empty() => {
+                    format!("put `{name}` into `learn`, with its first value")
+                }
                 None => format!(
-                    "there are {}; declare a learnt number as `learn = {{ {name} = 1.0 }}`",
+                    "there are {}; a number that is learnt is in `learn`, with its first value",
                     list.join(", ")
                 ),
             };
@@ -253,7 +255,7 @@ impl Check<'_> {
                 format!("`{name}` is neither a number nor a vector: sort `{sort}` has no features");
             let wrong = Mistake::new(Code::NoFeatures, span, "nothing to compute with", message);
             self.mistakes.push(wrong.help(format!(
-                "give `[sorts.{sort}]` `features`, or `learnable = 16` for vectors that are learnt"
+                "give `{sort}` features, or vectors that are learnt"
             )));
             return None;
         }

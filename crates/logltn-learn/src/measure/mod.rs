@@ -194,12 +194,12 @@ impl Measures {
     }
 
     /// What reports call them.
-    pub fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         self.all.iter().map(|m| m.label.clone()).collect()
     }
 
     /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 

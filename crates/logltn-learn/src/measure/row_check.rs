@@ -87,7 +87,7 @@ impl RowCheck {
     ) -> Result<f64, Diagnostics> {
         self.engine.set_stop(Arc::clone(model.stop()));
         let all: Vec<u32> = (0..self.rows as u32).collect();
-        self.engine.set_batch(self.table, &all)?;
+        self.engine.set_batches([(self.table, &all[..])])?;
         model.attach(knowledge, &self.engine)?;
         model.evaluate(&mut self.engine)?;
         model.unless_stopped()?;
@@ -115,7 +115,7 @@ impl RowCheck {
         }
         let mut right = 0;
         for row in all {
-            self.engine.set_batch(self.table, &[row])?;
+            self.engine.set_batches([(self.table, &[row][..])])?;
             for (i, known) in crisp.iter().enumerate() {
                 let request = &self.engine.requests()[i];
                 let values: Vec<f64> = (0..request.rows())

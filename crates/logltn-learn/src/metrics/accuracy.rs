@@ -7,15 +7,9 @@ use super::scores::Scores;
 
 /// The share of rows whose predicted class is the known one.
 ///
-/// ```
-/// # use logltn_learn::metrics::accuracy;
-/// assert_eq!(accuracy(&[1, 0, 0], &[1, 0, 2])?, 2.0 / 3.0);
-/// # Ok::<(), logltn_learn::metrics::MetricError>(())
-/// ```
-///
 /// # Errors
 /// If there are no rows, or the lengths differ.
-pub fn accuracy(predicted: &[usize], known: &[usize]) -> Result<f64, MetricError> {
+pub(super) fn accuracy(predicted: &[usize], known: &[usize]) -> Result<f64, MetricError> {
     let rows = rows(predicted.len(), known.len())?;
     let right = predicted.iter().zip(known).filter(|(p, k)| p == k).count();
     Ok(right as f64 / rows as f64)
@@ -33,7 +27,7 @@ pub(super) fn accuracy_of_truths(said: &Scores, known: &[bool]) -> Result<f64, M
 /// as a common one.
 ///
 /// Only classes that occur among the known ones count: a class that is merely predicted has no rows of its own. With one
-/// class this is the [`accuracy`].
+/// class this is the accuracy.
 ///
 /// ```
 /// # use logltn_learn::metrics::balanced_accuracy;

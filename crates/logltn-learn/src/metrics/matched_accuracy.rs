@@ -5,19 +5,12 @@ use std::collections::BTreeMap;
 use super::error::{MetricError, rows};
 
 /// The share of rows whose predicted class is the known one, under the renaming of classes, one to one, that makes it
-/// greatest. Together with the [`accuracy`](super::accuracy) it tells concepts that are learnt but mixed up from concepts
+/// greatest. Together with the accuracy it tells concepts that are learnt but mixed up from concepts
 /// that are not learnt.
-///
-/// ```
-/// # use logltn_learn::metrics::matched_accuracy;
-/// assert_eq!(matched_accuracy(&[1, 1, 0, 0], &[0, 0, 1, 1])?, 1.0);
-/// assert_eq!(matched_accuracy(&[1, 1, 1, 1], &[0, 0, 1, 1])?, 0.5);
-/// # Ok::<(), logltn_learn::metrics::MetricError>(())
-/// ```
 ///
 /// # Errors
 /// If there are no rows, or the lengths differ.
-pub fn matched_accuracy(predicted: &[usize], known: &[usize]) -> Result<f64, MetricError> {
+pub(super) fn matched_accuracy(predicted: &[usize], known: &[usize]) -> Result<f64, MetricError> {
     let rows = rows(predicted.len(), known.len())?;
     let mut places: BTreeMap<usize, usize> = BTreeMap::new();
     for class in predicted.iter().chain(known) {

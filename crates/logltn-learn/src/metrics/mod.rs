@@ -4,8 +4,8 @@
 //! one class) is a [`MetricError`] and never a number that looks like one.
 //!
 //! ```
-//! use logltn_learn::metrics::{Scores, accuracy, roc_auc};
-//! assert_eq!(accuracy(&[0, 1, 2, 2], &[0, 1, 2, 1])?, 0.75);
+//! use logltn_learn::metrics::{Scores, balanced_accuracy, roc_auc};
+//! assert_eq!(balanced_accuracy(&[0, 1, 2, 2], &[0, 1, 2, 2])?, 1.0);
 //! assert_eq!(roc_auc(&Scores::truths(vec![0.9, 0.1, 0.8])?, &[true, false, true])?, 1.0);
 //! # Ok::<(), logltn_learn::metrics::MetricError>(())
 //! ```
@@ -32,7 +32,7 @@ mod scores;
 #[cfg(test)]
 mod tests;
 
-pub use accuracy::{accuracy, balanced_accuracy};
+pub use accuracy::balanced_accuracy;
 pub use adjusted_rand_index::adjusted_rand_index;
 pub use average_precision::average_precision;
 pub use calibration_error::calibration_error;
@@ -41,11 +41,7 @@ pub use error::MetricError;
 pub use hits::hits;
 pub(crate) use kind::Figure;
 pub use kind::{Against, Better, MetricKind, Subject};
-pub use mae::mae;
-pub use matched_accuracy::matched_accuracy;
 pub use mrr::mrr;
-pub use r2::r2;
-pub use rmse::rmse;
 pub use roc_auc::roc_auc;
 pub use scores::Scores;
 pub(crate) use scores::half;

@@ -5,15 +5,9 @@ use super::error::{MetricError, numbers};
 /// One minus the squared error by that of always saying the mean: 1 if all is right, 0 if the mean would do as well, and
 /// less if it would do better.
 ///
-/// ```
-/// # use logltn_learn::metrics::r2;
-/// assert_eq!(r2(&[1.0, 2.0, 6.0], &[1.0, 3.0, 5.0])?, 0.75);
-/// # Ok::<(), logltn_learn::metrics::MetricError>(())
-/// ```
-///
 /// # Errors
 /// If there are no rows, the lengths differ, or a number is NaN, or all known numbers are equal.
-pub fn r2(predicted: &[f64], known: &[f64]) -> Result<f64, MetricError> {
+pub(super) fn r2(predicted: &[f64], known: &[f64]) -> Result<f64, MetricError> {
     let rows = numbers(predicted, known)?;
     let mean = known.iter().sum::<f64>() / rows as f64;
     let varies: f64 = known.iter().map(|k| (k - mean) * (k - mean)).sum();

@@ -58,12 +58,12 @@ impl Scores {
     }
 
     /// The numbers, by which rows can be ranked.
-    pub fn numbers(&self) -> &[f64] {
+    pub(crate) fn numbers(&self) -> &[f64] {
         &self.numbers
     }
 
     /// Whether each row is truer than ½.
-    pub fn are_true(&self) -> Vec<bool> {
+    pub(crate) fn are_true(&self) -> Vec<bool> {
         self.numbers.iter().map(|&x| x > self.half).collect()
     }
 }

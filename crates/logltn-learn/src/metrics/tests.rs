@@ -2,8 +2,12 @@
 
 use proptest::prelude::*;
 
-use super::accuracy::accuracy_of_truths;
+use super::accuracy::{accuracy, accuracy_of_truths};
 use super::counts::*;
+use super::mae::mae;
+use super::matched_accuracy::matched_accuracy;
+use super::r2::r2;
+use super::rmse::rmse;
 use super::*;
 
 fn average_precision(scores: &[f64], positive: &[bool]) -> Result<f64, MetricError> {
@@ -100,6 +104,9 @@ fn everything_tied() {
 
 #[test]
 fn balanced_accuracy_by_hand() {
+    assert_eq!(accuracy(&[1, 0, 0], &[1, 0, 2]), Ok(2.0 / 3.0));
+    assert_eq!(matched_accuracy(&[1, 1, 0, 0], &[0, 0, 1, 1]), Ok(1.0));
+    assert_eq!(matched_accuracy(&[1, 1, 1, 1], &[0, 0, 1, 1]), Ok(0.5));
     // Recalls: class 0 2/3, class 1 1/2, class 2 0; class 9 is only predicted.
     let known = [0, 0, 0, 1, 1, 2];
     let predicted = [0, 0, 9, 1, 0, 1];

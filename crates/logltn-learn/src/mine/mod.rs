@@ -96,11 +96,6 @@ impl Rule {
         self.support as f64 / self.pairs as f64
     }
 
-    /// How many literals its body has.
-    pub fn length(&self) -> usize {
-        self.body.len()
-    }
-
     /// A share that trusts many pairs more than few.
     fn merit(&self) -> f64 {
         self.support as f64 / (self.pairs as f64 + 5.0)

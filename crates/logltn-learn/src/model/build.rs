@@ -123,8 +123,7 @@ impl<'a> Builder<'a> {
                 sizes.join(" × "),
                 memory::shown(memory::limit().into())
             );
-            let help =
-                "give it a `network` over learnable individuals: `learnable = 16` in the sorts";
+            let help = "give it a network over learnable individuals";
             return Err(wrong(Code::TooMuchMemory, what).help(help).into());
         }
         let values = vec![initial as f32; numbers.unwrap_or(0)];
@@ -320,16 +319,15 @@ impl<'a> Builder<'a> {
             true => (
                 "it has no arguments",
                 format!(
-                    "what a proposition needs is one number that is learnt: `[predicates.{name}]` with \
-                     `learnable = true` instead of `network` and `output`"
+                    "what a proposition needs is one number that is learnt: make `{name}` learnable, without a network"
                 ),
             ),
             false => (
                 "none of its arguments has features",
                 format!(
-                    "give its individuals numbers: {}, or `features`; or let it learn a number for each tuple, `learnable = true` without \
-                     `network`",
-                    self.vectors_for(arguments)
+                    "give the individuals of {} features or learnable vectors; or make `{name}` learnable, without a network: a \
+                     number for each tuple",
+                    self.sorts_among(arguments)
                 ),
             ),
         };
@@ -455,17 +453,17 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// `learnable = 8` under `[sorts.P]`, for each sort among some arguments.
-    fn vectors_for(&self, arguments: &[ArgumentSort]) -> String {
+    /// The sorts among some arguments.
+    fn sorts_among(&self, arguments: &[ArgumentSort]) -> String {
         let mut sorts: Vec<String> = (arguments.iter())
             .filter_map(|argument| match argument {
                 ArgumentSort::Sort(sort) => Some(&self.knowledge.theory()[*sort].name),
                 ArgumentSort::Vector(_) => None,
             })
-            .map(|sort| format!("`[sorts.{sort}]`"))
+            .map(|sort| format!("`{sort}`"))
             .collect();
         sorts.dedup();
-        format!("`learnable = 8` under {}", sorts.join(" and "))
+        sorts.join(" and ")
     }
 
     fn symbol_name(&self, symbol: Symbol) -> String {
@@ -511,7 +509,7 @@ impl<'a> Builder<'a> {
                 Code::NotGrounded,
                 format!("`{name}` has no network to be trained"),
             )
-            .help("give it one: `network = { mlp = [16] }` in a manifest")
+            .help("give it one")
             .into()
         })
     }

@@ -140,7 +140,7 @@ impl Model {
             learnable,
             closed: Vec::new(),
             behind: Vec::new(),
-            theory: knowledge.data.shared_theory(),
+            theory: Arc::clone(knowledge.data.theory()),
             answers: Vec::new(),
             order: Vec::new(),
             symbols: Vec::new(),
@@ -330,7 +330,7 @@ impl Model {
 
     /// Says which step of the training comes next, counted from 0: what dropout drops depends on it, so that a
     /// training that was interrupted continues with the same bits.
-    pub fn set_step(&mut self, step: u64) {
+    pub(crate) fn set_step(&mut self, step: u64) {
         let networks = self.units.iter_mut().map(|unit| &mut unit.network);
         networks.for_each(|network| network.set_step(step));
     }

@@ -76,7 +76,7 @@ impl Model {
     }
 
     /// The named tensors inside a block of parameters, if it is a network's.
-    pub fn tensors(&self, block: &str) -> Option<&[Tensor]> {
+    pub(crate) fn tensors(&self, block: &str) -> Option<&[Tensor]> {
         let unit = self.units.iter().find(|u| u.name == block)?;
         Some(unit.network.tensors())
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use logltn::theory::{ArgumentSort, SortId, SymbolKind};
 use logltn::{
     Code, ColumnData, ConstantData, Data, Diagnostic, Diagnostics, FunctionData, Labels, Number,
-    Output, OutputKind, Semantics, Source, Theory,
+    Output, OutputKind, Points, Semantics, Source, Theory, percentile,
 };
 
 use super::Session;
@@ -17,7 +17,6 @@ use crate::knowledge::{Behind, Ground, KnowledgeBase, Vectors};
 use crate::measure::Metric;
 use crate::model::Grounding;
 use crate::network::Network;
-use crate::percentile::{Points, percentile};
 use crate::phrase::parse_distance;
 use crate::schedule::Schedule;
 use crate::spanned::Place;
@@ -250,7 +249,7 @@ impl Builder {
 
     // --- how it is trained -----------------------------------------------------------------------
 
-    /// Whatever the methods below have no word for: phases, optimizer, early stopping, p.
+    /// Whatever the methods below have no word for: the seed, phases, optimizer, early stopping, p.
     pub fn training(mut self, set: impl FnOnce(&mut Training)) -> Builder {
         set(&mut self.training);
         self
@@ -290,12 +289,6 @@ impl Builder {
         self
     }
 
-    /// The seed of all random numbers.
-    pub fn seed(mut self, seed: u64) -> Builder {
-        self.training.seed = seed;
-        self
-    }
-
     /// Something that [`Session::measure`] measures.
     pub fn metric(mut self, metric: Metric) -> Builder {
         self.training.metrics.push(metric);
@@ -309,7 +302,7 @@ impl Builder {
     /// # Errors
     /// With all that is wrong.
     pub fn build(self) -> Result<Session, Diagnostics> {
-        let mut labels = Labels::new();
+        let mut labels = Labels::default();
         for (name, sort) in &self.sorts {
             if !sort.names.is_empty() {
                 labels.insert(name, sort.names.clone());

@@ -3,6 +3,8 @@
 //! Rules that ask individuals to agree (`forall (x, y) in links. exists k: Class. class(x, k) and class(y, k)`) are truest
 //! where everybody is alike. A network can know its few labels by heart and obey them everywhere else.
 
+use std::sync::Arc;
+
 use logltn::theory::{ArgumentSort, Axiom, Formula, FormulaKind, PredicateId};
 use logltn::{Code, ColumnData, Diagnostic, Diagnostics, OutputKind};
 
@@ -22,8 +24,8 @@ impl Session {
     ///
     /// # Errors
     /// If a network cannot be run.
-    pub fn about_collapsed(&mut self) -> Result<Vec<Diagnostic>, Diagnostics> {
-        let theory = self.knowledge.data.shared_theory();
+    pub(crate) fn about_collapsed(&mut self) -> Result<Vec<Diagnostic>, Diagnostics> {
+        let theory = Arc::clone(self.knowledge.data.theory());
         let all = Labels::all(&theory);
         let mut said = Vec::new();
         for labels in &all {
@@ -59,7 +61,7 @@ impl Session {
         id: PredicateId,
         others: &[&Axiom],
     ) -> Result<Option<Diagnostic>, Diagnostics> {
-        let theory = self.knowledge.data.shared_theory();
+        let theory = Arc::clone(self.knowledge.data.theory());
         let predicate = &theory[id];
         let [ArgumentSort::Sort(sort), ArgumentSort::Sort(class)] = predicate.arguments[..] else {
             return Ok(None);
@@ -129,8 +131,8 @@ impl Session {
                 ))
                 .help(format!(
                     "three things together prevent it (docs/semi-supervised.md): say that every class occurs, `axiom every: \
-                     forall k: {kind}. exists x: {name}. {0}(x, k)`; `[schedule] alpha = 1`; and begin with the labels alone, \
-                     `phases = [{{ steps = 50, axioms = [\"{1}\"] }}, {{ steps = 150 }}]`. Or ask for agreement class by class, \
+                     forall k: {kind}. exists x: {name}. {0}(x, k)`; keep `alpha` at 1; and begin with the labels alone, a phase of \
+                     `{1}` before one of all axioms. Or ask for agreement class by class, \
                      `forall k: {kind}. {0}(x, k) <-> {0}(y, k)`, which undecided individuals satisfy too",
                     predicate.name, axiom.name
                 )),

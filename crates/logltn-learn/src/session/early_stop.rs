@@ -14,6 +14,8 @@ pub struct Best {
     pub step: u64,
     /// How many evaluations ago.
     pub ago: u64,
+    /// Whether the training ends before its last step, because it got no better.
+    pub stopped: bool,
     /// The parameters as they were then.
     pub(crate) weights: State,
 }
@@ -41,13 +43,14 @@ impl Session {
         match &mut self.best {
             Some(best) if !kind.better().is_better(*value, best.value) => {
                 best.ago += 1;
-                self.stopped_early = best.ago >= patience;
+                best.stopped = best.ago >= patience;
             }
             _ => {
                 self.best = Some(Best {
                     value: *value,
                     step: self.done,
                     ago: 0,
+                    stopped: false,
                     weights: self.weights(),
                 });
             }
@@ -65,11 +68,6 @@ impl Session {
         let early = self.training.early_stop.as_ref()?;
         let (label, _) = self.measures.find(&early.metric)?;
         Some(label.to_string())
-    }
-
-    /// Whether it ended before its last step, because its metric got no better.
-    pub fn stopped_early(&self) -> bool {
-        self.stopped_early
     }
 
     /// Puts the best parameters that early stopping has seen back, and leaves all else as it is; for the end of a training.

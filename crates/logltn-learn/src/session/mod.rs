@@ -19,18 +19,18 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use logltn::theory::{ArgumentSort, PredicateId, SymbolKind};
-use logltn::{Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, Semantics, Source};
+use logltn::{Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, Source};
 
 use crate::axioms::{self, AxiomNow};
 use crate::evaluate::Evaluated;
 use crate::knowledge::{Ground, KnowledgeBase};
-use crate::large_tables;
+use crate::large_tables::{self, LargeTables};
 use crate::measure::{Answered, Measures};
 use crate::model::{Grounding, Model};
 use crate::optimizers::{Frozen, Optimizers};
 use crate::part_names;
 use crate::row_view::RowView;
-use crate::sample::{Samples, seen_in_steps};
+use crate::sample::seen_in_steps_from;
 use crate::schedule::Moment;
 use crate::spread::{Apart, Spread};
 use crate::training::Training;
@@ -69,7 +69,6 @@ pub struct Session {
     last_parameters: Parameters,
     /// For early stopping.
     pub(crate) best: Option<Best>,
-    pub(crate) stopped_early: bool,
     /// The places of the axioms that had no gradient when [`Session::balance`] last looked, and of those it has warned of.
     flat: BTreeSet<usize>,
     called_flat: BTreeSet<usize>,
@@ -112,7 +111,10 @@ impl Session {
     ///
     /// # Errors
     /// If something is missing, or does not fit.
-    pub fn new(knowledge: KnowledgeBase, training: Training) -> Result<Session, Diagnostics> {
+    pub(crate) fn new(
+        knowledge: KnowledgeBase,
+        training: Training,
+    ) -> Result<Session, Diagnostics> {
         let KnowledgeBase { data, outputs, .. } = &knowledge;
         let Training {
             samples,
@@ -121,12 +123,12 @@ impl Session {
             semantics,
             ..
         } = &training;
-        let whole = seen_in_steps(data, samples, axioms, *large_from, semantics)
+        let whole = seen_in_steps_from(data, samples, axioms, *large_from, semantics)
             .and_then(|data| Plan::new(&data, outputs, semantics));
         Session::planned(knowledge, training, whole.map(Arc::new))
     }
 
-    /// The same with the plan of all axioms on [what steps see](seen_in_steps), or what is wrong with it, at hand.
+    /// The same with the plan of all axioms on [what steps see](crate::seen_in_steps), or what is wrong with it, at hand.
     ///
     /// # Errors
     /// If something is missing, or does not fit.
@@ -158,7 +160,7 @@ impl Session {
         if !rows.is_whole() {
             let mut engine = Engine::<f32>::new(Arc::clone(&whole));
             rows.give_first_samples(&mut engine)?;
-            whole = engine.shared_plan();
+            whole = Arc::clone(engine.plan());
             for phase in &mut phases {
                 rows.give_first_samples(&mut phase.engine)?;
             }
@@ -195,7 +197,6 @@ impl Session {
             streamed: Streamed::default(),
             last_parameters: Parameters::default(),
             best: None,
-            stopped_early: false,
             flat: BTreeSet::new(),
             called_flat: BTreeSet::new(),
             called_impossible: BTreeSet::new(),
@@ -213,17 +214,10 @@ impl Session {
         if frozen && !hosts && !session.optimizers.moves_something(&mut session.model) {
             let what = "there is nothing to train: all that could be learnt is frozen";
             return Err(Diagnostic::error(Code::NothingToTrain, what)
-                .help(
-                    "leave something out of `freeze`; `logltn eval` shows how true the axioms are",
-                )
+                .help("leave something out of `freeze`; evaluating shows how true the axioms are")
                 .into());
         }
         Ok(session)
-    }
-
-    /// What is probably not as it was meant.
-    pub fn warnings(&self) -> &Diagnostics {
-        &self.warnings
     }
 
     /// The theory, its data, and the groundings of its symbols.
@@ -278,14 +272,9 @@ impl Session {
         self.optimizers.move_twice(predicate);
     }
 
-    /// The seed of all random numbers.
-    pub fn seed(&self) -> u64 {
-        self.training.seed
-    }
-
-    /// The semantics that is trained with.
-    pub fn semantics(&self) -> &Semantics {
-        &self.training.semantics
+    /// What it was made to do.
+    pub fn training(&self) -> &Training {
+        &self.training
     }
 
     /// The names and weights of all axioms, families written out.
@@ -311,12 +300,7 @@ impl Session {
 
     /// Whether there is nothing left to do.
     pub fn is_done(&self) -> bool {
-        self.done >= self.total || self.stopped_early
-    }
-
-    /// How many rows there are in [large tables](crate::large_tables), whose plans know only a batch at a time.
-    pub fn large_rows(&self) -> u64 {
-        self.rows.samples().map_or(0, Samples::large_rows)
+        self.done >= self.total || self.best.as_ref().is_some_and(|best| best.stopped)
     }
 
     /// Whether steps can leave out an `exists` because their samples have no individual for it.
@@ -335,7 +319,7 @@ impl Session {
     }
 
     /// α, p and p_forall of the next step.
-    pub fn parameters(&self) -> Parameters {
+    pub(crate) fn parameters(&self) -> Parameters {
         self.training.schedule.now(self.moment())
     }
 
@@ -521,9 +505,12 @@ impl Session {
             }
             _ => format!("the loss is {loss}"),
         };
-        Diagnostic::error(Code::TrainingDiverged, format!("step {step}: {what}{axiom}"))
-            .help("a smaller `learning_rate`, or `clip_norm` under `[train]`, keeps networks from running away")
-            .into()
+        Diagnostic::error(
+            Code::TrainingDiverged,
+            format!("step {step}: {what}{axiom}"),
+        )
+        .help("a smaller `learning_rate`, or `clip_norm`, keeps networks from running away")
+        .into()
     }
 
     /// The metrics of the model as it is, by name.
@@ -551,7 +538,7 @@ impl Session {
     }
 
     /// The truth of each axiom and of all together as they are now, in double precision, tables with batches looked at
-    /// whole; [large](crate::large_tables) ones part by part, and then without derivatives.
+    /// whole; [large](crate::LargeTables) ones part by part, and then without derivatives.
     ///
     /// # Errors
     /// If a predicate has nothing behind it.
@@ -562,7 +549,7 @@ impl Session {
             let (data, outputs) = (data.clone(), outputs.clone());
             let (axioms, semantics) = (self.axioms.clone(), self.training.semantics);
             let all: Vec<usize> = (0..axioms.len()).collect();
-            let mut parts = large_tables::Parts::new(&data, &outputs, &semantics, large)?;
+            let mut parts = LargeTables::new(&data, &outputs, &semantics, large)?;
             axioms::apply(&mut parts.engine, &all, &axioms)?;
             let evaluated = parts.evaluate(parameters, |engine| self.fill_in(engine));
             self.attached = None;

@@ -48,7 +48,7 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::predictions`].
-    pub fn predictions_with(
+    pub(crate) fn predictions_with(
         &mut self,
         symbol: &str,
         rows: &[u32],

@@ -40,8 +40,14 @@ impl Session {
         })
     }
 
-    /// What to say of [rules](Session::rules) after a training.
-    pub fn about_rules(&self, rules: &[Rule]) -> Vec<Diagnostic> {
+    /// What to say after a training, in view of its [rules](Session::rules): of these, and of classes that have collapsed.
+    pub fn afterthoughts(&mut self, rules: &[Rule]) -> Vec<Diagnostic> {
+        let mut said = self.about_rules(rules);
+        said.extend(self.about_collapsed().unwrap_or_default());
+        said
+    }
+
+    fn about_rules(&self, rules: &[Rule]) -> Vec<Diagnostic> {
         // Where many premises are true, the truth of the axiom shows it; where facts and rules contradict each other,
         // about half of them are often kept.
         let broken = |rule: &&Rule| {
@@ -79,8 +85,7 @@ impl Session {
             let label = |rule: &Rule| format!("in none of {} groundings", rule.groundings);
             let warning = Diagnostic::warning(Code::PremiseNeverTrue, message);
             out.push(self.marked(warning, &idle, label).help(
-                "an axiom whose premise is never true holds whatever it concludes: evaluate the premise with \
-                 `logltn query`; more steps, a greater `learning_rate` or facts about it may make it true",
+                "an axiom whose premise is never true holds whatever it concludes: ask how true the premise is; more steps, a greater `learning_rate` or facts about it may make it true",
             ));
         }
         out
@@ -119,7 +124,7 @@ impl Session {
     fn help(&self) -> String {
         let mean = match self.training.semantics.or {
             Or::LogMeanExp => {
-                ", or try `semantics = \"logltn-prob\"`, whose `or` is true when one member is"
+                ", or try the semantics `logltn-prob`, whose `or` is true when one member is"
             }
             _ => "",
         };

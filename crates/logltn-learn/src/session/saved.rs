@@ -50,7 +50,8 @@ impl Session {
         put("steps", self.total.to_string());
         put("seed", self.training.seed.to_string());
         put("semantics", self.training.semantics.to_string());
-        put("stopped_early", self.stopped_early.to_string());
+        let stopped = self.best.as_ref().is_some_and(|best| best.stopped);
+        put("stopped_early", stopped.to_string());
         if let Some(best) = &self.best {
             let Best {
                 value, step, ago, ..
@@ -112,7 +113,6 @@ impl Session {
         }
         self.rows.resume(&batches);
         self.best = best;
-        self.stopped_early = state.fact("stopped_early") == "true";
         self.done = done;
         Ok(())
     }
@@ -206,6 +206,7 @@ fn best(state: &State, fact: &str) -> Option<Best> {
         value,
         step,
         ago,
+        stopped: state.fact("stopped_early") == "true",
         weights: State {
             tensors,
             ..State::default()

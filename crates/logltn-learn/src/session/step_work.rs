@@ -49,7 +49,7 @@ impl StepWork {
                     duration(self.seconds)
                 ),
             )
-            .help("a guard, fewer variables under one quantifier, the rows of a table with a `batch`, or a `sample` of a sort make it quicker")
+            .help("a guard, fewer variables under one quantifier, the rows of a table in batches, or a sample of a sort make it quicker")
         })
     }
 }
@@ -63,7 +63,7 @@ impl Session {
     pub fn step_work(&mut self, budget: Duration) -> Result<StepWork, Diagnostics> {
         let mut most = StepWork::default();
         let plans: Vec<Arc<Plan>> = (self.phases.iter())
-            .map(|phase| phase.engine.shared_plan())
+            .map(|phase| Arc::clone(phase.engine.plan()))
             .collect();
         let budget = budget / plans.len().max(1) as u32;
         for (at, plan) in plans.iter().enumerate() {
@@ -77,7 +77,7 @@ impl Session {
             self.attached = None;
             let parameters: Parameters = self.parameters();
             let (bytes, networks) = self.model.work(&self.knowledge, engine.requests(), true);
-            let seconds = networks + engine.estimate_seconds(&parameters, budget);
+            let seconds = networks + engine.estimate_seconds(&parameters, budget, true);
             let work = StepWork {
                 groundings: engine.groundings(),
                 seconds,
@@ -106,7 +106,7 @@ impl Session {
         };
         let checkpoint = (bytes * learnt) as u128;
         let looking = match self.has_room_for_whole() {
-            true => self.looking_bytes(),
+            true => self.whole.bytes_to_look_again(),
             false => 0,
         };
         let later = networks + checkpoint.max(looking);
@@ -143,7 +143,7 @@ pub(crate) fn check_memory(
     if total(&model.work(knowledge, engine.requests(), false).0) <= limit {
         return Ok(());
     }
-    let mut engine = Engine::<f32>::new(engine.shared_plan());
+    let mut engine = Engine::<f32>::new(Arc::clone(engine.plan()));
     rows.give_first_batches(&mut engine)?;
     let (bytes, _) = model.work(knowledge, engine.requests(), false);
     if total(&bytes) <= limit {
@@ -170,7 +170,7 @@ pub(crate) fn check_memory(
         )
         .at(&theory.source, request.span, "for each binding of the quantifiers around it")
         .help(format!(
-            "a narrower guard, fewer variables, the rows of a table with a `batch`, or a smaller network; {}",
+            "a narrower guard, fewer variables, the rows of a table in batches, or a smaller network; {}",
             memory::allow_more()
         ))
     };

@@ -7,16 +7,6 @@ use super::Session;
 use crate::axioms;
 use crate::evaluate::Evaluated;
 
-/// What looking at the axioms again takes: in terms of the plan's lists, for each part of a formula that is written out, for
-/// each axiom, for each number that a predicate gives (and again where every lane has derivatives by it), and for each value of
-/// a definition or shared part. Measured.
-const TIMES_LISTS: u128 = 3;
-const BYTES_PER_PART: u128 = 1400;
-const BYTES_PER_AXIOM: u128 = 2500;
-const BYTES_PER_ANSWER: u128 = 90;
-const BYTES_PER_SPREAD_ANSWER: u128 = 180;
-const BYTES_PER_TUPLE: u128 = 230;
-
 /// Lists that grow are counted with what they keep in reserve, up to as much again.
 const COUNTED: u128 = 2;
 
@@ -57,26 +47,9 @@ impl Session {
 
     /// Whether there are not too many groundings to look at all of them at the end of a training, and memory for a plan of
     /// its own.
-    pub fn has_room_for_whole(&self) -> bool {
+    pub(crate) fn has_room_for_whole(&self) -> bool {
         self.whole_groundings() <= MOST_GROUNDINGS
-            && memory::ask(COUNTED * self.looking_bytes()).is_ok()
-    }
-
-    /// What looking at the whole theory takes, in double precision and with all rows: lists again, parts of formulas, axioms,
-    /// and what networks say.
-    pub(crate) fn looking_bytes(&self) -> u128 {
-        let plan = &self.whole;
-        let sizes = [
-            (TIMES_LISTS, plan.memory_bytes() as u128),
-            (BYTES_PER_PART, plan.parts() as u128),
-            (BYTES_PER_AXIOM, plan.axioms().len() as u128),
-            (BYTES_PER_ANSWER, plan.answers()),
-            (BYTES_PER_SPREAD_ANSWER, plan.spread_answers()),
-            (BYTES_PER_TUPLE, plan.tuples()),
-        ];
-        let all = sizes.into_iter();
-        all.map(|(bytes, count)| count.saturating_mul(bytes))
-            .fold(0, u128::saturating_add)
+            && memory::ask(COUNTED * self.whole.bytes_to_look_again()).is_ok()
     }
 
     /// How many groundings there are in all; where steps see samples, the most that there can be.

@@ -17,7 +17,7 @@
 //!         forall x, z, y: Entity where train(x, parent, z) and train(z, parent, y). linked(x, grandparent, y)
 //!     sort Entity  sort Relation  table train(h: Entity, r: Relation, t: Entity)
 //!     predicate linked(Entity, Relation, Entity)";
-//! let mut labels = Labels::new();
+//! let mut labels = Labels::default();
 //! labels.insert("Relation", relations.map(String::from).to_vec());
 //! let rules = Theory::parse_with(Source::new("rules.ltn", rules), &labels)?;
 //! let facts = Facts { entities: 6, relations: 2, told: &train };

@@ -225,7 +225,7 @@ impl Graph {
 
     /// The names by which a theory knows individuals.
     pub fn labels(&self) -> Labels {
-        let mut labels = Labels::new();
+        let mut labels = Labels::default();
         labels.insert("Entity", self.entities.clone());
         labels.insert("Relation", self.both_ways());
         labels

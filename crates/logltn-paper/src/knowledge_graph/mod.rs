@@ -343,8 +343,8 @@ impl Experiment for KnowledgeGraph {
                 Graph::columns(&backwards(&graph.train)),
             )
             .learning_rate(Schedule::linear(settings.learning_rate, 0.0))
-            .alpha(Schedule::constant(1.0))
-            .seed(job.seed)
+            .alpha(Schedule::from(1.0))
+            .training(|training| training.seed = job.seed)
             .epochs(settings.epochs);
         if job.configuration == AXIOMS {
             let concluded = &self.concluded;

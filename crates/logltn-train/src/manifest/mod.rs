@@ -55,6 +55,7 @@ pub use logltn_learn::{
 pub use logltn_nn::{Activation, LayerSpec as Layer};
 pub use network::{Cnn, Network, NetworkBody, NetworkRef};
 pub use schedule::Scheduled;
+pub(crate) use schedule::papers_alpha;
 pub use symbols::{Constant, Function, Grounding, Output, Predicate};
 pub use train::{EarlyStop, Phase, Start, Train};
 

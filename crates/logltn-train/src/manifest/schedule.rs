@@ -46,12 +46,17 @@ impl From<Schedules> for Scheduled {
     }
 }
 
+/// The paper's schedule of α, which training takes where none is given: a line from 1 to 4.
+pub(crate) fn papers_alpha() -> Schedule {
+    Schedule::linear(1.0, 4.0)
+}
+
 impl Scheduled {
     /// The parameters of training: the paper's schedule of α by default.
     pub fn training(&self) -> Schedules {
         let alpha = self.alpha.clone();
         Schedules {
-            alpha: alpha.unwrap_or_else(Schedules::papers_alpha),
+            alpha: alpha.unwrap_or_else(papers_alpha),
             p: self.p.clone(),
             p_forall: self.p_forall.clone(),
         }
@@ -82,7 +87,7 @@ pub(super) fn read_schedule(
         Some(number.value)
     };
     if item.is_number() {
-        let constant = Schedule::constant(read(item, End::From)?);
+        let constant = Schedule::from(read(item, End::From)?);
         return Some(Spanned::new(constant, item.span));
     }
     let mut table = item.table()?;

@@ -80,10 +80,7 @@ impl Default for Train {
         Train {
             phases: Vec::new(),
             optimizer: Optimizer::Adam,
-            learning_rate: Spanned::new(
-                Schedule::constant(Training::LEARNING_RATE),
-                Span::default(),
-            ),
+            learning_rate: Spanned::new(Schedule::from(Training::LEARNING_RATE), Span::default()),
             seed: 0,
             clip_norm: None,
             entropy: None,

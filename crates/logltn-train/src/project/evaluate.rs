@@ -7,10 +7,11 @@ use logltn::{
     ArgumentShape, Code, Data, Diagnostic, Diagnostics, Engine, Parameters, Plan, PlanOptions,
     Request, Semantics, did_you_mean,
 };
-use logltn_learn::{Evaluated, Model, large_tables, set_axioms};
+use logltn_learn::{Evaluated, LargeTables, Model, large_tables, set_axioms};
 use rustc_hash::FxHashSet;
 
 use super::{NumberTable, Project};
+use crate::in_manifest::planned_in_manifest;
 use crate::manifest::{self, Grounding};
 
 const BY_NUMBERS: &str = "give it by numbers: `logits`, `truth` or `log_truth`";
@@ -45,13 +46,7 @@ impl Project {
         options: &PlanOptions,
     ) -> Result<Plan, Diagnostics> {
         let (samples, axioms) = (self.samples(), self.manifest.axiom_settings());
-        let data = logltn_learn::seen_in_steps(
-            &self.data,
-            &samples,
-            &axioms,
-            large_tables::FROM,
-            semantics,
-        )?;
+        let data = logltn_learn::seen_in_steps(&self.data, &samples, &axioms, semantics)?;
         self.plan_data(&data, semantics, options)
     }
 
@@ -78,7 +73,10 @@ impl Project {
             .help("write at least one: `axiom name: formula`");
             return Err(error.into());
         }
-        let plan = Plan::new_with(data, &self.outputs, semantics, options)?;
+        let plan = Plan::new_with(data, &self.outputs, semantics, options);
+        let plan = plan.map_err(|found| -> Diagnostics {
+            found.into_iter().map(planned_in_manifest).collect()
+        })?;
         let unknown = self.unknown_axioms(plan.axioms().iter().map(|a| a.name.as_str()));
         unknown.into_result(plan).map(|(plan, _)| plan)
     }
@@ -154,9 +152,9 @@ impl Project {
         gradients: bool,
         mut fill_in: impl FnMut(&mut Engine<f64>) -> Result<(), Diagnostics>,
     ) -> Result<Evaluated, Diagnostics> {
-        let large = large_tables::tables(&self.data, large_tables::FROM);
+        let large = large_tables(&self.data);
         if !large.is_empty() && !gradients && !semantics.exact {
-            let mut parts = large_tables::Parts::new(&self.data, &self.outputs, semantics, large)?;
+            let mut parts = LargeTables::new(&self.data, &self.outputs, semantics, large)?;
             set_axioms(&mut parts.engine, &self.manifest.axiom_settings())?;
             return parts.evaluate(parameters, fill_in);
         }

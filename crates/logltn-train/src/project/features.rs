@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use logltn::{Code, Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics, Points};
 use logltn_data::{Array, CsvFile, Field, Preparation, Values, is_table, read_fields};
-use logltn_learn::{Points, Spanned};
+use logltn_learn::Spanned;
 
 use super::feature_file_rows;
 use super::magnitudes::{first_too_large, unscaled};

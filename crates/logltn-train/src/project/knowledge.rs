@@ -118,7 +118,10 @@ impl Project {
             let fields = files.flat_map(|file| &file.fields);
             Vectors {
                 fields: fields
-                    .map(|field| Field::sketch(field.name.clone(), field.shape.clone()))
+                    // Their shapes alone: enough to say whether networks fit.
+                    .map(|field| {
+                        Field::new(field.name.clone(), field.shape.clone(), Vec::<f32>::new())
+                    })
                     .collect(),
                 learnable: (manifest.sorts.get(&sort.name))
                     .and_then(|sort| sort.learnable)

@@ -104,7 +104,7 @@ impl Project {
 
     /// The labels of all sorts: what is wrong with them is better known before hours of training.
     fn all_labels(&self, out: &mut Diagnostics) -> Labels {
-        let mut all = Labels::new();
+        let mut all = Labels::default();
         for (name, sort) in &self.manifest.sorts {
             let (Some(id), Some(labels)) = (self.theory().sort(name), &sort.labels) else {
                 continue;

@@ -47,6 +47,7 @@ use logltn_data::problems::Problems;
 use logltn_data::{CsvFile, Field};
 use logltn_learn::{Distance, distances};
 
+use crate::in_manifest::all_in_manifest;
 use crate::manifest::{
     Individuals, Manifest, Param, TheoryNames, check_against, learnt_from, measured_against,
 };
@@ -144,7 +145,7 @@ impl Project {
         let mistakes_before = out.error_count();
         let mut manifest = Manifest::read_as_far_as_possible(path, out)?;
         let source = theory_file::read(&manifest, out)?;
-        let theory = Theory::parse_symbols(source.clone(), &logltn::Labels::new(), out);
+        let theory = Theory::parse_symbols(source.clone(), &logltn::Labels::default(), out);
         if out.error_count() > mistakes_before {
             return None;
         }
@@ -267,7 +268,7 @@ impl Project {
         let wrong = (project.sketch())
             .check_closed_forms(|predicate| !mistaken || project.is_read_so_far(predicate));
         let fits = !mistaken && !wrong.has_errors();
-        out.extend(wrong);
+        out.extend(all_in_manifest(wrong));
         let read = features.fields;
         fits.then_some(Grounded { project, read })
     }

@@ -1,8 +1,7 @@
 //! Params and constants: the numbers and the individuals that a theory leaves to its manifest.
 
 use logltn::theory::{Sort, SortId, SortKind};
-use logltn::{Code, ConstantData, Data, Diagnostic, Theory, did_you_mean};
-use logltn_learn::percentile;
+use logltn::{Code, ConstantData, Data, Diagnostic, Theory, did_you_mean, percentile};
 
 use super::features::Features;
 use super::report::Report;

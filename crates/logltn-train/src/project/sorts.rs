@@ -19,7 +19,7 @@ pub(super) type Prepared = BTreeMap<String, Arc<Preparation>>;
 /// The labels of the sorts that have them.
 pub(super) fn read_labels(report: &mut Report<'_>) -> Labels {
     let manifest = report.manifest;
-    let mut labels = Labels::new();
+    let mut labels = Labels::default();
     for (name, sort) in &manifest.sorts {
         match &sort.individuals {
             Some(Individuals::LabelFile(file)) => {
@@ -36,7 +36,7 @@ pub(super) fn read_labels(report: &mut Report<'_>) -> Labels {
                 }
             }
             Some(Individuals::Names(names)) => {
-                labels.insert(name, names.iter().map(|n| n.value.clone()).collect());
+                labels.insert(name, names.iter().map(|n| &*n.value));
             }
             Some(Individuals::Features(from)) => {
                 let read = Chosen::of(from).read_names(&manifest.resolve(&from.file));

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use logltn::{Code, ColumnData, Diagnostic, Diagnostics, Semantics, Span};
 use logltn_learn::metrics::Better;
 use logltn_learn::{
-    Known, Labels, LabelsOf, Length, Measures, Metric, MetricKind, Schedule, Spanned,
+    Curve, Known, Labels, LabelsOf, Length, Measures, Metric, MetricKind, Schedule, Spanned,
 };
 
 use super::{TrainOptions, Trainer};
@@ -237,9 +237,9 @@ impl<'a> Trying<'a> {
             found.push(other);
         }
         let alpha = way.project.manifest.schedule.training().alpha;
-        if now.sat_is_log() && !(alpha.is_constant() && alpha.first() == 1.0) {
+        if now.sat_is_log() && alpha.curve != Curve::Constant(1.0) {
             let mut other = way.clone();
-            other.project.manifest.schedule.alpha = Some(Schedule::constant(1.0));
+            other.project.manifest.schedule.alpha = Some(Schedule::from(1.0));
             other.says("alpha = 1", &["[schedule]", "alpha = 1"]);
             found.push(other);
         }

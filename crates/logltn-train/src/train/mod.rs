@@ -26,6 +26,7 @@ use std::sync::Arc;
 use logltn::{Code, Diagnostic, Diagnostics, PlanOptions, Semantics};
 use logltn_learn::{EarlyStop, Length, Model, Phase, Session, Training};
 
+use crate::in_manifest::{all_in_manifest, in_manifest};
 use crate::manifest::Train;
 use crate::project::Project;
 pub use advise::{Advice, AdviseOptions, Trial, advise};
@@ -115,7 +116,7 @@ impl Trainer {
                 found.extend(training.err().unwrap_or_default());
                 found.extend(plan.err().unwrap_or_default());
                 let networks = Model::new(&project.sketch(), 0);
-                found.extend(networks.err().unwrap_or_default());
+                found.extend(all_in_manifest(networks.err().unwrap_or_default()));
                 return Err(found);
             }
         };
@@ -170,7 +171,7 @@ fn frozen_here(project: &Project, errors: Diagnostics) -> Diagnostics {
         }
         _ => error,
     };
-    errors.into_iter().map(placed).collect()
+    errors.into_iter().map(placed).map(in_manifest).collect()
 }
 
 /// The training settings of the manifest and the options.
@@ -221,12 +222,12 @@ fn training(project: &Project, options: &TrainOptions) -> Result<Training, Diagn
             .filter_map(|(name, table)| Some((name.clone(), table.batch?.value)))
             .collect(),
         samples: project.samples(),
-        large_from: logltn_learn::large_tables::FROM,
         metrics: project.metrics()?,
         measure_every: manifest.evaluate.as_ref().and_then(|e| e.every),
         early_stop: train.early_stop.map(|early| EarlyStop {
             metric: early.metric.value,
             patience: early.patience,
         }),
+        ..Training::default()
     })
 }

@@ -8,7 +8,7 @@ use logltn_learn::Training;
 
 use super::Trainer;
 use super::document::Node;
-use crate::manifest::{Manifest, Schedules, learnt_from, measured_against};
+use crate::manifest::{Manifest, learnt_from, measured_against, papers_alpha};
 
 impl Trainer {
     /// The text of a manifest that does what this training does, to the last bit, when it is in the directory of a
@@ -41,7 +41,7 @@ impl Trainer {
             }
             train.set("steps", Node::Leaf(steps.to_string()));
         }
-        train.set("seed", Node::Leaf(self.seed().to_string()));
+        train.set("seed", Node::Leaf(self.training().seed.to_string()));
         let given = manifest
             .train
             .as_ref()
@@ -53,7 +53,7 @@ impl Trainer {
         }
         if manifest.schedule.alpha.is_none() {
             // The paper's, for the same reason.
-            let line = Schedules::papers_alpha();
+            let line = papers_alpha();
             let [from, to] = [line.first(), line.last()].map(|x| Node::Leaf(x.to_string()));
             let line = Node::table([("linear", Node::List(vec![from, to]))]);
             document.section("schedule").set("alpha", line);
@@ -62,8 +62,8 @@ impl Trainer {
             "# {} as it was run: seed {}, semantics {}, {} steps.\n",
             // On one line: whatever a path holds, this is a comment.
             logltn::harmless(manifest.source.name()).replace('\n', "\\n"),
-            self.seed(),
-            self.semantics(),
+            self.training().seed,
+            self.training().semantics,
             self.total()
         );
         head + &document.document()

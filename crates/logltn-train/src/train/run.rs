@@ -8,6 +8,7 @@ use logltn::{Code, Diagnostic, Diagnostics, Parameters, PlannedAxiom, memory};
 use logltn_learn::State;
 
 use super::{Trainer, data_files, unchanged};
+use crate::in_manifest::{all_in_manifest, in_manifest};
 use crate::run_directory::{
     AxiomInfo, KeptInfo, MetricsLog, RuleInfo, RunDirectory, RunInfo, RunStatus, StartInfo,
     StepRecord, WholeInfo, WholeTruth, utc_time, write_atomically,
@@ -322,9 +323,8 @@ fn look_at_the_end(
             // There was memory for its truth, and for no more.
             rules => rules.unwrap_or_default(),
         };
-        (trainer.about_rules(&rules).iter()).for_each(|warning| watch.warning(warning));
-        let collapsed = trainer.about_collapsed().unwrap_or_default();
-        collapsed.iter().for_each(|warning| watch.warning(warning));
+        let said = trainer.afterthoughts(&rules).into_iter().map(in_manifest);
+        said.for_each(|warning| watch.warning(&warning));
         let axioms = &trainer.project().theory().axioms;
         whole.rules = (rules.iter())
             .map(|rule| RuleInfo {
@@ -348,7 +348,7 @@ fn kept(trainer: &Trainer, directory: &RunDirectory) -> Result<Option<KeptInfo>,
         metric,
         step: best.step,
         value: best.value,
-        stopped_after: trainer.stopped_early().then_some(best.ago),
+        stopped_after: best.stopped.then_some(best.ago),
         metrics: metrics_of(directory, best.step)?,
     }))
 }
@@ -393,9 +393,9 @@ fn describe(
     let manifest = &trainer.project().manifest;
     Ok(RunInfo {
         title: options.title.clone(),
-        seed: trainer.seed(),
-        semantics: trainer.semantics().to_string(),
-        logs: Some(trainer.semantics().sat_is_log()),
+        seed: trainer.training().seed,
+        semantics: trainer.training().semantics.to_string(),
+        logs: Some(trainer.training().semantics.sat_is_log()),
         versions: [("logltn".to_string(), env!("CARGO_PKG_VERSION").to_string())].into(),
         command: options.command.clone(),
         started: now.clone(),
@@ -540,7 +540,7 @@ fn unless_interrupted<T>(
 /// A step and its record, without metrics.
 fn step(trainer: &mut Trainer) -> Result<StepRecord, Diagnostics> {
     let begun = Instant::now();
-    let step = trainer.step()?;
+    let step = trainer.step().map_err(all_in_manifest)?;
     Ok(StepRecord {
         step: step.step,
         loss: step.loss,
@@ -585,10 +585,10 @@ fn nothing_moved(
         if record.gradient_norm != 0.0 {
             return Ok(None);
         }
-        satisfied = trainer.semantics().degree(record.sat) == 1.0;
+        satisfied = trainer.training().semantics.degree(record.sat) == 1.0;
     }
     Ok(match satisfied {
         true => None,
-        false => trainer.nothing_moved().map(Box::new),
+        false => trainer.nothing_moved().map(in_manifest).map(Box::new),
     })
 }

@@ -38,7 +38,7 @@ pub fn clustering(points: usize, clusters: usize, width: usize) -> Problem {
     let mut distances: Vec<f64> = features
         .chunks(width)
         .step_by(sample)
-        .flat_map(|a| features.chunks(width).map(|b| logltn::euclidean(a, b)))
+        .flat_map(|a| features.chunks(width).map(|b| distance(a, b)))
         .collect();
     let rank = points.div_ceil(sample) * 20;
     let (_, near, _) = distances.select_nth_unstable_by(rank, f64::total_cmp);
@@ -69,8 +69,9 @@ pub fn parts(axioms: usize) -> Problem {
             forall (x, y) in pairs. type(x, p) and part_of(x, y) -> (any w: Type where ontology(w, p). type(y, w))",
     );
     let names: Vec<String> = (0..axioms).map(|i| format!("type{i}")).collect();
-    let theory = Theory::parse_with(theory.source.clone(), &Labels::new().with("Type", names))
-        .expect("a theory");
+    let mut labels = Labels::default();
+    labels.insert("Type", names);
+    let theory = Theory::parse_with(theory.source.clone(), &labels).expect("a theory");
     let mut data = Data::new(&theory);
     let half = axioms as u32 / 2;
     data.set_size("Box", 64).expect("a size");
@@ -195,4 +196,9 @@ pub fn shape(name: &str) -> Problem {
     data.set_size("X", size).expect("a size");
     let outputs = vec![Output::sigmoid(); theory.predicates.len()];
     (data, outputs)
+}
+
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    let squares = a.iter().zip(b).map(|(a, b)| (a - b).powi(2));
+    squares.sum::<f64>().sqrt()
 }

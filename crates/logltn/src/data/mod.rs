@@ -40,11 +40,6 @@ impl ColumnData {
         }
     }
 
-    /// Whether there are no rows.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// The cells of some rows, in their order.
     ///
     /// # Panics
@@ -334,13 +329,8 @@ impl Data {
     }
 
     /// The theory that this is the data of.
-    pub fn theory(&self) -> &Theory {
+    pub fn theory(&self) -> &Arc<Theory> {
         &self.theory
-    }
-
-    /// The theory, for callers that keep it.
-    pub fn shared_theory(&self) -> Arc<Theory> {
-        Arc::clone(&self.theory)
     }
 
     /// Sets the number of individuals of a data sort.
@@ -850,7 +840,7 @@ impl Data {
 }
 
 /// The one definition of distance: guards and percentiles must agree to the last bit.
-pub fn euclidean(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn euclidean(a: &[f64], b: &[f64]) -> f64 {
     let squares = a.iter().zip(b).map(|(x, y)| (x - y) * (x - y));
     squares.sum::<f64>().sqrt()
 }

@@ -21,7 +21,7 @@ use crate::plan::program::{
 use crate::vector::Real;
 
 /// The version of the format. A reader must refuse versions that it does not know.
-pub const EXPORT_VERSION: u32 = 2;
+const EXPORT_VERSION: u32 = 2;
 
 /// A plan with the rows of the current batch, as a header and arrays: [`Engine::export`].
 #[derive(Clone, Debug, Default)]

@@ -52,7 +52,7 @@ use asked::Asked;
 pub use clause::Fusing;
 use clause::{Exponentials, Sums, Tables};
 pub use explain::{Explanation, Violation, Witness};
-pub use export::{EXPORT_VERSION, Exported, ExportedArray, ExportedBatch};
+pub use export::{Exported, ExportedArray, ExportedBatch};
 pub use gather::Gathered;
 pub use in_place::InPlace;
 use in_place::{Lent, numbers};
@@ -65,13 +65,13 @@ pub use rules::Rule;
 use run::{Partial, Run, Shared};
 use share::{Fit, LaneWork, Part, each_lane};
 use stop::Stop;
+pub use together::Exchange;
 use together::Joint;
-pub use together::{Exchange, NUMBERS_PER_PART};
 use touched::Touched;
 
 /// Runs a [`Plan`], in `f32` for training or in `f64`.
 ///
-/// Once per step: [`Engine::set_batch`] if there are batches, the requests' numbers into
+/// Once per step: [`Engine::set_batches`] if there are batches, the requests' numbers into
 /// [`Engine::numbers_mut`], [`Engine::evaluate_with_gradients`], and [`Engine::gradient`] back to
 /// whatever made the numbers. After the first step nothing is allocated.
 #[derive(Debug)]
@@ -370,13 +370,8 @@ impl<T: Precision> Engine<T> {
     }
 
     /// The plan.
-    pub fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &Arc<Plan> {
         &self.ground.plan
-    }
-
-    /// The plan, shared.
-    pub fn shared_plan(&self) -> Arc<Plan> {
-        Arc::clone(&self.ground.plan)
     }
 
     /// The rows on which the predicates are needed in the current batch.
@@ -384,12 +379,7 @@ impl<T: Precision> Engine<T> {
         &self.requests[self.strata()..]
     }
 
-    /// Restricts a batched table to some of its rows, by number; the requests change accordingly.
-    pub fn set_batch(&mut self, table: TableId, rows: &[u32]) -> Result<(), Diagnostics> {
-        self.set_batches([(table, rows)])
-    }
-
-    /// [`Engine::set_batch`] for several tables at once.
+    /// Restricts batched tables to some of their rows, by number; the requests change accordingly.
     pub fn set_batches<'r>(
         &mut self,
         batches: impl IntoIterator<Item = (TableId, &'r [u32])>,
@@ -520,7 +510,7 @@ impl<T: Precision> Engine<T> {
 
     /// [`Engine::evaluate_in_place`] with other processes, which have other rows of batched and streamed tables and
     /// other individuals of sorts whose size comes with the call. Each calls this at the same time and sends its
-    /// results: [`NUMBERS_PER_PART`] numbers for each of [`Plan::shares`]. Truths and loss are those of all rows
+    /// results: five numbers for each of [`Plan::shares`]. Truths and loss are those of all rows
     /// together; gradients are to be averaged over the processes.
     ///
     /// # Errors

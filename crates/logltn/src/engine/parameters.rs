@@ -12,13 +12,8 @@ impl<T: Precision> Engine<T> {
         &self.over_axioms.weights
     }
 
-    /// Gives an axiom another weight, by its place in [`Plan::axioms`](crate::Plan::axioms).
-    pub fn set_weight(&mut self, axiom: usize, weight: f64) -> Result<(), Diagnostics> {
-        self.set_weights([(axiom, weight)])
-    }
-
-    /// [`Engine::set_weight`] for several axioms at once: all of them, or none after an error. Weights are finite
-    /// and at least 0, and not all 0.
+    /// Gives axioms other weights, by their places in [`Plan::axioms`](crate::Plan::axioms): all of them, or none after an
+    /// error. Weights are finite and at least 0, and not all 0.
     pub fn set_weights(
         &mut self,
         weights: impl IntoIterator<Item = (usize, f64)>,

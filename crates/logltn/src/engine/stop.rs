@@ -98,16 +98,16 @@ impl<T: Precision> Engine<T> {
         total
     }
 
-    /// About how long [`Engine::evaluate_with_gradients`] takes with the numbers, the batch and the threads as they
-    /// are, in seconds: blocks are measured until the budget is spent, those of the largest axioms first, and the rest
+    /// About how long [`Engine::evaluate`], or with `gradients` [`Engine::evaluate_with_gradients`], takes with the numbers,
+    /// the batch and the threads as they are, in seconds: blocks are measured until the budget is spent, those of the largest axioms first, and the rest
     /// is extrapolated. Numbers that are not known yet may be anything finite, such as zeros.
-    pub fn estimate_seconds(&mut self, parameters: &Parameters, budget: Duration) -> f64 {
-        T::estimate_seconds(self, parameters, budget, true)
-    }
-
-    /// The same for [`Engine::evaluate`].
-    pub fn estimate_evaluation(&mut self, parameters: &Parameters, budget: Duration) -> f64 {
-        T::estimate_seconds(self, parameters, budget, false)
+    pub fn estimate_seconds(
+        &mut self,
+        parameters: &Parameters,
+        budget: Duration,
+        gradients: bool,
+    ) -> f64 {
+        T::estimate_seconds(self, parameters, budget, gradients)
     }
 
     pub(super) fn estimate_seconds_here(

@@ -18,7 +18,7 @@ use crate::vector::Real;
 pub type Exchange<'a> = dyn FnMut(&[f64]) -> Result<(usize, Vec<f64>), Diagnostics> + 'a;
 
 /// How many numbers are sent of each part: a state or a value, and how often an `exists` inside had nothing to choose from.
-pub const NUMBERS_PER_PART: usize = 5;
+const NUMBERS_PER_PART: usize = 5;
 
 /// The result of a part.
 #[derive(Clone, Copy, Debug)]

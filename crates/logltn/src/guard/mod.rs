@@ -20,7 +20,7 @@ pub(crate) use estimate::say_if_slow;
 pub(crate) use evaluate::{Cell, Scope};
 pub(crate) use join::{Join, with_names};
 pub(crate) use linear::Linear;
-pub use neighbours::Neighbours;
+pub(crate) use neighbours::Neighbours;
 pub(crate) use table_index::{Kept, TableIndexes};
 
 use crate::guard_parts::Part;

@@ -252,6 +252,7 @@ fn squares<const FUSED: bool>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::euclidean;
     use proptest::prelude::*;
 
     /// Many coordinates are equal, so that distances often equal the limit to the last bit.
@@ -265,7 +266,7 @@ mod tests {
 
     fn near(features: &[f64], width: usize, a: &[f64], among: &[u32], distance: f64) -> Vec<u32> {
         let row = |i: u32| &features[i as usize * width..(i as usize + 1) * width];
-        let within = |i: &u32| crate::euclidean(a, row(*i)) <= distance;
+        let within = |i: &u32| euclidean(a, row(*i)) <= distance;
         among.iter().copied().filter(within).collect()
     }
 
@@ -287,7 +288,7 @@ mod tests {
             let everybody: Vec<u32> = (0..count as u32).collect();
             let index = Neighbours::new(width, &features).expect("an index");
             for share in [1.0, 0.5] {
-                let distance = share * crate::euclidean(row(of.0), row(of.1));
+                let distance = share * euclidean(row(of.0), row(of.1));
                 let lists = Lists::new(&index, distance, usize::MAX).expect("lists");
                 for (i, a) in features.chunks(width).enumerate() {
                     let listed = lists.of(i as u32);
@@ -330,7 +331,7 @@ mod tests {
         assert!(Lists::new(&index, 3.0, 100).is_none());
         assert!(Lists::new(&index, f64::MAX, usize::MAX).is_none());
         let nothing = Lists::new(&index, -1.0, 100).expect("lists");
-        assert_eq!(nothing.of(7), []);
+        assert!(nothing.of(7).is_empty());
     }
 
     /// First one by one, then all at once, then with another distance: always the same answer.

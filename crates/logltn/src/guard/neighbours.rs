@@ -21,15 +21,8 @@ const ROUNDS: usize = 8;
 const STRIDE: usize = 4;
 
 /// An index of points by where they are: which can lie within a distance of a given one?
-///
-/// ```
-/// let points = [0.0, 0.0, /* */ 3.0, 4.0, /* */ 30.0, 40.0];
-/// let index = logltn::Neighbours::new(2, &points).unwrap();
-/// // Every point within the distance, and perhaps a few more: roundings are allowed for.
-/// assert_eq!(index.candidates(&[0.0, 0.0], 5.0), [0, 1]);
-/// ```
 #[derive(Debug)]
-pub struct Neighbours {
+pub(crate) struct Neighbours {
     width: usize,
     centre: Vec<f64>,
     /// One after the other, `width` numbers each, orthonormal.
@@ -379,7 +372,7 @@ fn normalise(vector: &mut [f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::euclidean;
+    use crate::data::euclidean;
     use proptest::prelude::*;
 
     fn tested_one_by_one(width: usize, features: &[f64], point: &[f64], distance: f64) -> Vec<u32> {
@@ -446,8 +439,8 @@ mod tests {
         let same = [7.0; 300];
         let index = Neighbours::new(3, &same).expect("an index");
         assert_eq!(index.candidates(&[7.0; 3], 0.0).len(), 100);
-        assert_eq!(index.candidates(&[8.0; 3], 1.0), []);
-        assert_eq!(index.candidates(&[7.0; 3], -1.0), []);
+        assert!(index.candidates(&[8.0; 3], 1.0).is_empty());
+        assert!(index.candidates(&[7.0; 3], -1.0).is_empty());
         assert_eq!(index.candidates(&[1e300; 3], f64::MAX).len(), 100);
         assert!(Neighbours::new(1, &[1e200, -1e200]).is_none());
         assert!(Neighbours::new(1, &[1e-200, -1e-200]).is_none());

@@ -74,7 +74,7 @@ pub struct Identify<'a> {
 }
 
 /// Whether a predicate is true at some individuals and a class.
-pub type KnownAtom<'a> = dyn Fn(PredicateId, &[u32], u32) -> Option<bool> + 'a;
+type KnownAtom<'a> = dyn Fn(PredicateId, &[u32], u32) -> Option<bool> + 'a;
 
 /// Which true classes occur together in an axiom.
 #[derive(Clone, Debug, Default)]

@@ -225,10 +225,10 @@ macro_rules! define_role {
 
         impl $role {
             /// Every operator of this kind.
-            pub const ALL: &'static [$role] = &[$($role::$operator),+];
+            pub(crate) const ALL: &'static [$role] = &[$($role::$operator),+];
 
             /// The name in a manifest and in messages.
-            pub const fn name(self) -> &'static str {
+            pub(crate) const fn name(self) -> &'static str {
                 match self { $($role::$operator => stringify!($module)),+ }
             }
 

@@ -44,24 +44,38 @@ fn check_formula(data: &Data, formula: &Formula, out: &mut Diagnostics) {
 fn check_guard(data: &Data, guard: &Guard, out: &mut Diagnostics) {
     let theory = data.theory();
     guard.visit(&mut |part| {
-        if let Part::Term(Term { kind: TermKind::Apply(function, _), span }) = &part
+        if let Part::Term(Term {
+            kind: TermKind::Apply(function, _),
+            span,
+        }) = &part
             && data.function(*function).is_none()
         {
             let declared = &theory[*function];
-            if let (Some(field), [ArgumentSort::Sort(sort)]) = (declared.field(), &declared.arguments[..]) {
-                let what = format!("sort `{}` has no column of numbers `{field}`", theory[*sort].name);
-                out.push(Diagnostic::error(Code::UnknownColumn, what).at(&theory.source, *span, "read here"));
+            if let (Some(field), [ArgumentSort::Sort(sort)]) =
+                (declared.field(), &declared.arguments[..])
+            {
+                let what = format!(
+                    "sort `{}` has no column of numbers `{field}`",
+                    theory[*sort].name
+                );
+                out.push(Diagnostic::error(Code::UnknownColumn, what).at(
+                    &theory.source,
+                    *span,
+                    "read here",
+                ));
                 return;
             }
             let what = format!(
                 "function `{}` in a guard: a guard is crisp and may not depend on what is learnt",
                 declared.name
             );
-            let error = Diagnostic::error(Code::LearntInGuard, what).at(&theory.source, *span, "not crisp");
-            out.push(error.mark(declared.span, "declared here").help(format!(
-                "if its values are known, give them: `[functions.{}]` with `values = \"….csv\"` in a manifest",
+            let error =
+                Diagnostic::error(Code::LearntInGuard, what).at(&theory.source, *span, "not crisp");
+            let help = format!(
+                "if its values are known, give those of `{}` as data",
                 declared.name
-            )));
+            );
+            out.push(error.mark(declared.span, "declared here").help(help));
         }
         check_arguments(data, part, false, out);
     });

@@ -52,6 +52,16 @@ use program::{Component, Map, RequestPlan};
 use strata::StrataPlan;
 use stream::Streaming;
 
+/// What looking at the axioms again takes: in terms of the plan's lists, for each part of a formula that is written out, for
+/// each axiom, for each number that a predicate gives (and again where every lane has derivatives by it), and for each value of
+/// a definition or shared part. Measured.
+const TIMES_LISTS: u128 = 3;
+const BYTES_PER_PART: u128 = 1400;
+const BYTES_PER_AXIOM: u128 = 2500;
+const BYTES_PER_ANSWER: u128 = 90;
+const BYTES_PER_SPREAD_ANSWER: u128 = 180;
+const BYTES_PER_TUPLE: u128 = 230;
+
 /// A theory compiled for some data, some outputs and a semantics.
 ///
 /// It is made once and holds the lists of bindings that each guard keeps, never a grid, and the
@@ -454,13 +464,29 @@ impl Plan {
         (self.programs.iter().map(Some)).chain(strata.map(Option::as_ref))
     }
 
+    /// What looking at all axioms again takes in memory, in double precision and with all rows: the lists of the plan, parts of
+    /// formulas, axioms, what predicates say, and the values of definitions and shared parts.
+    pub fn bytes_to_look_again(&self) -> u128 {
+        let sizes = [
+            (TIMES_LISTS, self.memory_bytes() as u128),
+            (BYTES_PER_PART, self.parts() as u128),
+            (BYTES_PER_AXIOM, self.axioms.len() as u128),
+            (BYTES_PER_ANSWER, self.answers()),
+            (BYTES_PER_SPREAD_ANSWER, self.spread_answers()),
+            (BYTES_PER_TUPLE, self.tuples()),
+        ];
+        let all = sizes.into_iter();
+        all.map(|(bytes, count)| count.saturating_mul(bytes))
+            .fold(0, u128::saturating_add)
+    }
+
     /// How many parts the formulas of all axioms have, families, `all` and `any` written out.
-    pub fn parts(&self) -> usize {
+    fn parts(&self) -> usize {
         self.programs.iter().map(|p| p.nodes.len()).sum()
     }
 
     /// About how many numbers the predicates give, whatever part of them a step sees.
-    pub fn answers(&self) -> u128 {
+    fn answers(&self) -> u128 {
         // Each part of a formula may need one in each grounding.
         let parts = self.programs.iter().map(|p| p.nodes.len() as u128);
         let axioms = self.axioms.iter().zip(parts);
@@ -474,7 +500,7 @@ impl Plan {
 
     /// How many of these numbers, plain and negated, every lane may read: lanes share the outermost loop, and other variables
     /// tell more of these numbers apart. Each lane has its own derivatives by them.
-    pub fn spread_answers(&self) -> u128 {
+    fn spread_answers(&self) -> u128 {
         let mut spread = vec![[false; 2]; self.requests.len()];
         for program in self.programs.iter() {
             for node in program.nodes.iter().filter(|node| node.level != 0) {
@@ -525,7 +551,7 @@ impl Plan {
     }
 
     /// How many values definitions and shared parts have, plain and negated, at each depth that is asked for.
-    pub fn tuples(&self) -> u128 {
+    fn tuples(&self) -> u128 {
         let of = |stratum: &strata::StratumPlan| {
             let signs = stratum.programs.iter().flatten().count();
             (signs * stratum.layers) as u128 * stratum.codes.len() as u128

@@ -41,17 +41,6 @@ impl Pass {
             Pass::Lower => "lower",
         }
     }
-
-    /// The pass of that name.
-    ///
-    /// ```
-    /// use logltn::Pass;
-    /// assert_eq!(Pass::named("narrow"), Some(Pass::Narrow));
-    /// assert_eq!(Pass::named("widen"), None);
-    /// ```
-    pub fn named(name: &str) -> Option<Pass> {
-        Pass::ALL.into_iter().find(|pass| pass.name() == name)
-    }
 }
 
 impl fmt::Display for Pass {

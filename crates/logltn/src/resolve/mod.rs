@@ -27,7 +27,8 @@ use scope::Local;
 /// let text = "sort Box\nsort Type\npredicate type(Box, Type)\naxiom a: forall x: Box. type(x, cat)";
 /// let source = Source::new("a.ltn", text);
 /// assert!(Theory::parse(source.clone()).is_err()); // what is `cat`?
-/// let labels = Labels::new().with("Type", ["cat", "dog"]);
+/// let mut labels = Labels::default();
+/// labels.insert("Type", ["cat", "dog"]);
 /// assert!(Theory::parse_with(source, &labels).is_ok());
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -37,23 +38,9 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// None.
-    pub fn new() -> Labels {
-        Labels::default()
-    }
-
     /// Adds the labels of a sort, in order.
-    pub fn with<S: Into<String>>(
-        mut self,
-        sort: &str,
-        labels: impl IntoIterator<Item = S>,
-    ) -> Labels {
-        self.insert(sort, labels.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Adds the labels of a sort, in order.
-    pub fn insert(&mut self, sort: &str, labels: Vec<String>) {
+    pub fn insert<L: Into<String>>(&mut self, sort: &str, labels: impl IntoIterator<Item = L>) {
+        let labels = labels.into_iter().map(Into::into).collect();
         self.by_sort.insert(sort.to_string(), labels);
     }
 
@@ -79,7 +66,7 @@ type Keep<'a> = &'a dyn Fn(Declared, &str) -> bool;
 impl Theory {
     /// Parses and checks a theory. All mistakes are reported together.
     pub fn parse(source: Source) -> Result<Theory, Diagnostics> {
-        Theory::parse_with(source, &Labels::new())
+        Theory::parse_with(source, &Labels::default())
     }
 
     /// Like [`Theory::parse`], knowing the names of the individuals of data sorts.

@@ -28,60 +28,57 @@ impl Resolver<'_> {
         declared: Span,
     ) -> Option<Term> {
         let span = expr.span;
-        let (kind, found) =
-            match &expr.kind {
-                ExprKind::Error => return None,
-                ExprKind::Name(name) => self.named_term(name, wanted, span)?,
-                ExprKind::Label(label) => self.labelled_term(label, wanted, span)?,
-                ExprKind::Integer(_) | ExprKind::Number(_) | ExprKind::Negative(_)
-                    if wanted == REAL && number_literal(expr).is_some() =>
-                {
-                    let kind = TermKind::Number(Literal(number_literal(expr)?));
-                    return Some(Term::new(kind, span));
-                }
-                ExprKind::Sum(_) | ExprKind::Product(_) | ExprKind::Negative(_)
-                    if wanted == REAL =>
-                {
-                    return self.refuse_with_help(
+        let (kind, found) = match &expr.kind {
+            ExprKind::Error => return None,
+            ExprKind::Name(name) => self.named_term(name, wanted, span)?,
+            ExprKind::Label(label) => self.labelled_term(label, wanted, span)?,
+            ExprKind::Integer(_) | ExprKind::Number(_) | ExprKind::Negative(_)
+                if wanted == REAL && number_literal(expr).is_some() =>
+            {
+                let kind = TermKind::Number(Literal(number_literal(expr)?));
+                return Some(Term::new(kind, span));
+            }
+            ExprKind::Sum(_) | ExprKind::Product(_) | ExprKind::Negative(_) if wanted == REAL => {
+                return self.refuse_with_help(
                     Code::ExpectedNumber,
                     format!("{place} must be a number: arithmetic is for guards"),
                     span,
                     "expected a number, a column or a function's value",
                     Some(match has_call(expr) {
                         // Learnt values cannot become a column.
-                        true => "let the predicate compute it, as a closed form of its arguments: \
-                                 `closed_form = { log_truth = \"-abs(u + 1 - v)\" }`",
+                        true => "let the predicate compute it, as a closed form of its arguments, such as \
+                                 `-abs(u + 1 - v)` for the log of its truth",
                         false => "compute it beforehand, as a column of a table",
                     }
                     .to_string()),
                 );
-                }
-                ExprKind::Integer(_) | ExprKind::Negative(_) => {
-                    let kind = self.integer_term(expr, wanted, place)?;
-                    return Some(Term::new(kind, span));
-                }
-                ExprKind::Call(name, arguments) => self.applied(name, arguments, span)?,
-                ExprKind::Sum(_) | ExprKind::Product(_) => {
-                    let text = shortened(self.theory.source.slice(span));
-                    let help =
-                        format!("compute it in a guard: `… n: S where n = {text}. …`, and use `n`");
-                    return self.refuse_with_help(
-                        Code::ExpectedIndividual,
-                        format!("{place} must be an individual: arithmetic is for guards"),
-                        span,
-                        "expected an individual",
-                        Some(help),
-                    );
-                }
-                _ => {
-                    return self.refuse(
+            }
+            ExprKind::Integer(_) | ExprKind::Negative(_) => {
+                let kind = self.integer_term(expr, wanted, place)?;
+                return Some(Term::new(kind, span));
+            }
+            ExprKind::Call(name, arguments) => self.applied(name, arguments, span)?,
+            ExprKind::Sum(_) | ExprKind::Product(_) => {
+                let text = shortened(self.theory.source.slice(span));
+                let help =
+                    format!("compute it in a guard: `… n: S where n = {text}. …`, and use `n`");
+                return self.refuse_with_help(
+                    Code::ExpectedIndividual,
+                    format!("{place} must be an individual: arithmetic is for guards"),
+                    span,
+                    "expected an individual",
+                    Some(help),
+                );
+            }
+            _ => {
+                return self.refuse(
                     Code::ExpectedIndividual,
                     format!("{place} must be an individual"),
                     span,
                     "expected a variable, a constant, a label, an integer or a function's value",
                 );
-                }
-            };
+            }
+        };
         match found {
             None => None, // of a sort that is unknown, and reported
             Some(Found::Argument(sort)) if sort == wanted => Some(Term::new(kind, span)),

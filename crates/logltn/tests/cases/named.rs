@@ -29,7 +29,7 @@ fn parse(text: &str) -> Theory {
 /// Puts numbers of a usual size behind the predicates.
 fn grounded(rng: &mut Rng, data: Data, params: Vec<Num>, outputs: &[Output]) -> Case {
     let mut case = Case {
-        theory: data.theory().clone(),
+        theory: data.theory().as_ref().clone(),
         data,
         params,
         outputs: outputs.to_vec(),

@@ -44,7 +44,7 @@ macro_rules! runner {
             let mut engine = Engine::<$number>::new(plan);
             for (table, rows) in batches {
                 engine
-                    .set_batch(*table, rows)
+                    .set_batches([(*table, &rows[..])])
                     .map_err(|errors| errors.to_string())?;
             }
             $run_engine(&mut engine, case, parameters, batches.is_empty())

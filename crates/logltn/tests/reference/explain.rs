@@ -62,7 +62,7 @@ pub fn bindings(
     } = &body.kind
         && quantifiers.is_none_or(|n| chain.len() < n)
     {
-        if quantifier.is_big_connective() {
+        if matches!(quantifier, Quantifier::All | Quantifier::Any) {
             // One member stands for itself.
             let mut members = Vec::new();
             for cells in all_bindings(case, axiom, binding) {
@@ -167,7 +167,7 @@ fn list(evaluator: &mut Evaluator, formula: &Formula, to: &mut Bound) -> Result<
         }
         FormulaKind::Quantified {
             quantifier, body, ..
-        } if quantifier.is_big_connective() => {
+        } if matches!(quantifier, Quantifier::All | Quantifier::Any) => {
             // Each member by itself.
             let mut inner = Bound {
                 literals: std::mem::take(&mut to.literals),

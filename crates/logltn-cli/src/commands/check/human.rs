@@ -71,7 +71,7 @@ pub fn text(project: &Project, plan: &Plan, passes: Option<&[Pass]>, work: &Step
 
 /// Tables whose rows are not all planned.
 fn names_of_large_tables(project: &Project) -> Vec<&str> {
-    let tables = large_tables::tables(&project.data, large_tables::FROM);
+    let tables = large_tables(&project.data);
     let names = tables
         .into_iter()
         .map(|table| &project.theory()[table].name);

@@ -50,10 +50,9 @@ pub fn run(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         keep_forms: arguments.plan,
         ..PlanOptions::default()
     };
-    let passes = match arguments.pass.as_deref().and_then(Pass::named) {
-        Some(one) => vec![one],
-        None => Pass::ALL.to_vec(),
-    };
+    let is_wanted =
+        |pass: &Pass| (arguments.pass.as_deref()).is_none_or(|name| name == pass.name());
+    let passes: Vec<Pass> = Pass::ALL.into_iter().filter(is_wanted).collect();
     let passes = arguments.plan.then_some(passes.as_slice());
     // Report now what training would refuse. A manifest without `[train]` may still get a length by a flag.
     let train = project.manifest.train.as_ref();

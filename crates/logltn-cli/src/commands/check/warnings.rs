@@ -20,9 +20,9 @@ pub fn one_sided(project: &Project, found: &mut Diagnostics) {
         if output.kind == OutputKind::Softmax || cannot_give_in(project, predicate) {
             continue;
         }
-        let (sign, value, other) = if polarity.only_positive().is_some() {
+        let (sign, value, other) = if polarity.positive.is_some() && polarity.negative.is_none() {
             ("positively", "true", "false")
-        } else if polarity.only_negative().is_some() {
+        } else if polarity.negative.is_some() && polarity.positive.is_none() {
             ("negatively", "false", "true")
         } else {
             continue;

@@ -95,8 +95,7 @@ impl Model {
                         "`sigmoid(…)`, and `exp(-…)` of something positive, lie between 0 and 1".to_string()
                     }
                     (_, Some((learnt, _))) => format!(
-                        "if `{learnt}` must stay positive, write `softplus({learnt})`, or keep it where it is with \
-                         `freeze = [\"{name}\"]` under `[train]`"
+                        "if `{learnt}` must stay positive, write `softplus({learnt})`, or freeze `{name}`"
                     ),
                     _ => "a log truth is minus something positive, such as `-dist(u, v)`".to_string(),
                 },

@@ -441,7 +441,7 @@ impl Maker<'_> {
                     theory[table].name
                 ))
                 .at(&theory.source, condition.span, "")
-                .help("remove `batch` from that table in the manifest, or use another table"));
+                .help("let each step see all of that table, or use another table"));
             }
         }
         let mut found = Vec::new();

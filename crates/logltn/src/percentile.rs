@@ -1,7 +1,9 @@
 //! Percentiles of distances: exact, without ever holding all pairs, and for low ones without looking at all pairs.
 
-use logltn::{Neighbours, euclidean};
 use rayon::prelude::*;
+
+use crate::data::euclidean;
+use crate::guard::Neighbours;
 
 /// Up to this many distances are held at a time.
 const MOST_HELD: u64 = 1 << 22;
@@ -39,7 +41,7 @@ impl<'a> Points<'a> {
 /// numpy does. Both must be as wide. `None` if there are no pairs, or if a distance is too large for a number.
 ///
 /// ```
-/// use logltn_learn::{Points, percentile};
+/// use logltn::{Points, percentile};
 /// let points = Points { width: 1, values: &[0.0, 1.0, 3.0] };
 /// assert_eq!(percentile(points, None, 50.0), Some(1.0));
 /// ```
