@@ -18,13 +18,12 @@ use logltn::theory::PredicateId;
 use logltn::vector::{Real, run_task};
 use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Precision, Request};
 use logltn_nn::Floats;
-use rayon::prelude::*;
 
 use super::grid::{Grids, Split};
 use super::inputs::Sources;
 use super::unit::Piece;
 use super::{Answer, Model, Rows, rows_shape};
-use crate::closed_form::{Again, ClosedForm, InPlace, Rest, Tape, Work};
+use crate::closed_form::{ClosedForm, InPlace, Plan, Tape, Work};
 use gather::{Gather, add, scatter};
 
 /// A lane has at least about this many numbers to compute.
@@ -38,6 +37,8 @@ pub(super) struct Closed {
     predicate: PredicateId,
     form: Arc<ClosedForm>,
     tape: Tape,
+    /// How it is computed, if nothing is known.
+    forward: Plan,
     /// What it learns, among the model's learnable tables.
     learnt: Vec<usize>,
     /// A softmax has one number for each of this many classes, which are the last argument.
@@ -52,13 +53,12 @@ pub(super) struct ClosedFeed {
     arity: usize,
     /// Where the numbers of each leaf of the program come from.
     pub pieces: Vec<Piece>,
-    /// Which results of the program pass a gradient on.
-    active: Vec<bool>,
     /// Where gradients go, each once.
     targets: Vec<Target>,
     /// For each leaf that is read where it is: which learnable table that is, and its place among the targets.
     in_place: Vec<Option<(usize, usize)>>,
-    again: Again,
+    /// The way back.
+    back: Plan,
     /// The ways to compute it as a product of matrices.
     pub splits: Vec<Split>,
     room: Room<f32>,
@@ -95,18 +95,6 @@ struct Lane<T> {
     by_learnt: Vec<f64>,
 }
 
-/// What of a block is computed.
-#[derive(Clone, Copy)]
-enum What<'a> {
-    All,
-    /// What is not known.
-    Rest(&'a Rest),
-    /// What the way back needs.
-    Again(&'a Again),
-    /// What the way back needs of what is not known.
-    RestAgain(&'a Rest, &'a Again),
-}
-
 /// Rows without their last argument, each with all of this many classes.
 fn with_classes(rows: &[u32], count: usize, classes: u32, out: &mut Vec<u32>) {
     let arity = rows.len().checked_div(count).unwrap_or(0);
@@ -133,15 +121,15 @@ impl Closed {
     /// their sums, results and derivatives; and how many numbers are computed.
     pub(super) fn work(&self, feed: usize, rows: usize) -> (u128, u128) {
         let feed = &self.feeds[feed];
-        let sums = feed.splits.iter().map(|split| split.rest.known.len());
-        let numbers = 2 * feed.arity + 3 * sums.max().unwrap_or(0) + feed.again.kept.len() + 6;
+        let sums = feed.splits.iter().map(|split| split.sums.len());
+        let numbers = 2 * feed.arity + 3 * sums.max().unwrap_or(0) + feed.back.given.len() + 6;
         let rows = rows as u128 * self.classes.map_or(1, u128::from);
-        (4 * numbers as u128 * rows, self.tape.width() as u128 * rows)
+        (4 * numbers as u128 * rows, self.tape.width as u128 * rows)
     }
 
     /// Lanes for this many rows.
     fn lanes(&self, rows: usize) -> usize {
-        let numbers = rows * self.tape.width();
+        let numbers = rows * self.tape.width;
         (numbers / LANE_NUMBERS).clamp(1, MOST_LANES)
     }
 
@@ -189,11 +177,11 @@ impl Closed {
         if lanes.len() < count {
             lanes.resize_with(count, Lane::default);
         }
-        let share = self.share(rows.count, count).max(1);
-        let keeps = kept.as_ref().map_or(0, |_| feed.again.kept.len());
+        let share = self.share(rows.count, count);
+        let keeps = kept.as_ref().map_or(&[][..], |_| &feed.back.given);
         let mut none = Vec::new();
         let kept = kept.as_mut().unwrap_or(&mut none);
-        kept.resize(rows.count * keeps, T::ZERO);
+        kept.resize(rows.count * keeps.len(), T::ZERO);
         let run = |i: usize, lane: &mut Lane<T>, mut out: &mut [T], mut kept: &mut [T]| {
             let end = i * share + out.len();
             for (part, split) in self.blocks(grids, i * share..end) {
@@ -201,39 +189,31 @@ impl Closed {
                     return;
                 }
                 let (first, count) = (part.start, part.len());
-                let some = rows.some(first, count);
-                let rest = split.map(|split| &feed.splits[split].rest);
-                lane.work.prepare(&self.tape);
-                for (which, &at) in rest.iter().flat_map(|rest| &rest.known).enumerate() {
-                    let sums = grids.map(|grids| grids.sums(first, which));
-                    let sums = sums.into_iter().flatten();
-                    let sums = sums.map(|&sum| T::from_f64(f64::from(sum)));
-                    lane.work.put(&self.tape, at, count, sums);
+                let split = split.map(|split| &feed.splits[split]);
+                let plan = split.map_or(&self.forward, |split| &split.forward);
+                let work = &mut lane.work;
+                work.prepare(plan, count);
+                if let (Some(split), Some(grids)) = (split, grids) {
+                    for (which, factors) in split.sums.iter().enumerate() {
+                        let to = work.result_mut(plan, factors.at, count).iter_mut();
+                        let known = to.zip(grids.sums(first, which));
+                        known.for_each(|(to, &sum)| *to = T::from_f64(f64::from(sum)));
+                    }
                 }
-                let what = rest.map_or(What::All, What::Rest);
-                self.block(feed, sources, some, first, lane, what);
+                let some = (rows.some(first, count), first);
+                self.block(feed, plan, sources, some, work, (&[], &mut []));
                 let own;
                 (own, out) = out.split_at_mut(count);
-                lane.work.result(&self.tape, own);
+                work.root(plan, own);
                 let own;
-                (own, kept) = kept.split_at_mut(count * keeps);
-                if keeps > 0 {
-                    lane.work.keep(&self.tape, &feed.again, own);
+                (own, kept) = kept.split_at_mut(count * keeps.len());
+                for (&at, kept) in keeps.iter().zip(own.chunks_exact_mut(count)) {
+                    kept.copy_from_slice(work.result(plan, at, count));
                 }
             }
         };
-        match count {
-            1 => run(0, &mut lanes[0], out, kept),
-            _ => {
-                let parts = lanes.par_iter_mut().zip(out.par_chunks_mut(share));
-                let parts = parts.enumerate();
-                match keeps {
-                    0 => parts.for_each(|(i, (lane, out))| run(i, lane, out, &mut [])),
-                    _ => (parts.zip(kept.par_chunks_mut(share * keeps)))
-                        .for_each(|((i, (lane, out)), kept)| run(i, lane, out, kept)),
-                }
-            }
-        }
+        let shares = [share, share * keeps.len()];
+        in_lanes(0, &mut lanes[..count], [out, kept], shares, &run);
     }
 
     /// Blocks of some rows; those of a grid, or of none, apart. They end at the same rows whichever the range begins with.
@@ -254,42 +234,36 @@ impl Closed {
         })
     }
 
-    /// Computes one block; all of it, or some.
+    /// Computes one block, of whose rows the first is this one of the request's. On the way back from the derivatives by its
+    /// results; those by what is read where it is are added to these tables.
     fn block<T: Real>(
         &self,
         feed: &ClosedFeed,
+        plan: &Plan,
         sources: Sources<'_>,
-        rows: Rows<'_>,
-        first: usize,
-        lane: &mut Lane<T>,
-        what: What<'_>,
+        (rows, first): (Rows<'_>, usize),
+        work: &mut Work<T>,
+        back: (&[T], &mut [Floats]),
     ) {
-        let tape = &self.tape;
-        let again = match what {
-            What::All => None,
-            What::Rest(rest) => Some(&rest.forward),
-            What::Again(again) | What::RestAgain(_, again) => Some(again),
-        };
         for (leaf, piece) in feed.pieces.iter().enumerate() {
             let width = piece.width().max(1);
             match piece {
-                _ if what.leaves_out(leaf) => {}
+                _ if !plan.reads(leaf) => {}
                 Piece::Vector {
                     place, sort, from, ..
                 } if feed.place::<T>(sources, leaf).is_some() => {
                     let (width, from) = (sources.vectors[*sort].width() as u32, *from as u32);
                     let individuals = rows.individuals[*place..].iter().step_by(feed.arity);
-                    let starts = lane.work.starts_mut(leaf, rows.count).iter_mut();
+                    let starts = work.starts_mut(leaf, rows.count).iter_mut();
                     starts
                         .zip(individuals)
                         .for_each(|(start, individual)| *start = individual * width + from);
                 }
-                _ if again.is_some_and(|again| !tape.needs(again, leaf)) => {}
                 // By far the most, so the choice is not made row by row.
                 Piece::Vector {
                     place, sort, from, ..
                 } => run_task(Gather {
-                    out: lane.work.leaf_mut(tape, leaf, rows.count),
+                    out: work.leaf_mut(plan, leaf, rows.count),
                     width,
                     rows,
                     arity: feed.arity,
@@ -299,16 +273,16 @@ impl Closed {
                     learnable: sources.learnable,
                 }),
                 _ => {
-                    let numbers = lane.work.leaf_mut(tape, leaf, rows.count);
+                    let numbers = work.leaf_mut(plan, leaf, rows.count);
                     for (row, out) in numbers.chunks_exact_mut(width).enumerate() {
                         sources.put(rows.row(row), first + row, piece, out);
                     }
                 }
             }
         }
-        let learnt = |at: usize| &*sources.learnable[self.learnt[at]].values;
+        let learnt = &|at: usize| &*sources.learnable[self.learnt[at]].values;
         let places = &|leaf: usize| feed.place(sources, leaf);
-        lane.work.forward(tape, rows.count, learnt, places, again);
+        work.run(plan, rows.count, learnt, places, back);
     }
 
     /// The derivatives by whatever is learnt, from those by the numbers of all rows: added to those of the targets, which
@@ -322,10 +296,10 @@ impl Closed {
         (lanes, by_sums): (&mut [Lane<f32>], &mut [f32]),
         (kept, by): (&[f32], &[f32]),
     ) {
-        let share = self.share(rows.count, lanes.len()).max(1);
-        let keeps = feed.again.kept.len();
+        let share = self.share(rows.count, lanes.len());
+        let keeps = &feed.back.given;
         let per_row = grids.map_or(0, |grids| grids.per_row);
-        let run = |i: usize, lane: &mut Lane<f32>, by_sums: &mut [f32]| {
+        let run = |i: usize, lane: &mut Lane<f32>, by_sums: &mut [f32], _: &mut [f32]| {
             let end = rows.count.min((i + 1) * share);
             for (part, split) in self.blocks(grids, i * share..end) {
                 if sources.are_stopped() {
@@ -336,69 +310,48 @@ impl Closed {
                 if by.iter().all(|by| *by == 0.0) {
                     continue;
                 }
-                let block = rows.some(first, count);
-                lane.work.prepare(&self.tape);
-                let kept = &kept[first * keeps..(first + count) * keeps];
-                lane.work.put_back(&self.tape, &feed.again, kept);
-                let rest = split.map(|split| &feed.splits[split].rest);
-                let what = match rest {
-                    None => What::Again(&feed.again),
-                    Some(rest) => What::RestAgain(rest, &rest.again),
-                };
-                self.block(feed, sources, block, first, lane, what);
-                let places = &|leaf: usize| feed.place(sources, leaf);
-                let tables = &mut lane.gradients;
-                let (active, known) = match rest {
-                    None => (&feed.active, &[][..]),
-                    Some(rest) => (&rest.active, &rest.known[..]),
-                };
-                (lane.work).backward(&self.tape, (active, known), by, places, tables);
-                for (which, &at) in known.iter().enumerate().filter(|(_, at)| active[**at]) {
-                    let to = &mut by_sums[(first - i * share) * per_row + which..];
-                    let found = lane.work.by(&self.tape, at, count);
-                    let pairs = to.iter_mut().step_by(per_row).zip(found);
+                let plan = split.map_or(&feed.back, |split| &feed.splits[split].back);
+                let some = (rows.some(first, count), first);
+                let work = &mut lane.work;
+                work.prepare(plan, count);
+                let kept = &kept[first * keeps.len()..(first + count) * keeps.len()];
+                for (&at, kept) in keeps.iter().zip(kept.chunks_exact(count)) {
+                    let pairs = work.result_mut(plan, at, count).iter_mut().zip(kept);
+                    pairs.for_each(|(to, &kept)| *to = kept);
+                }
+                self.block(feed, plan, sources, some, work, (by, &mut lane.gradients));
+                for (which, at) in plan.by_known.iter().enumerate() {
+                    let found = at.map_or(&[][..], |at| work.result(plan, at, count));
+                    let to = by_sums[(first - i * share) * per_row + which..].iter_mut();
+                    let pairs = to.step_by(per_row).zip(found);
                     pairs.for_each(|(to, by)| *to = *by);
                 }
-                self.scatter(feed, sources, block, first, lane, active);
+                self.scatter(feed, plan, sources, some, lane);
             }
         };
-        match (lanes, per_row) {
-            ([one], _) => run(0, one, by_sums),
-            (lanes, 0) => {
-                let lanes = lanes.par_iter_mut().enumerate();
-                lanes.for_each(|(i, lane)| run(i, lane, &mut []));
-            }
-            // Lanes without rows have nothing to do.
-            (lanes, _) => (lanes
-                .par_iter_mut()
-                .zip(by_sums.par_chunks_mut(share * per_row)))
-            .enumerate()
-            .for_each(|(i, (lane, by_sums))| run(i, lane, by_sums)),
-        }
+        let lists: [&mut [f32]; 2] = [by_sums, &mut []];
+        in_lanes(0, lanes, lists, [share * per_row, 0], &run);
     }
 
     /// Adds the derivatives by a block's leaves to those by what they were read from.
     fn scatter(
         &self,
         feed: &ClosedFeed,
+        plan: &Plan,
         sources: Sources<'_>,
-        rows: Rows<'_>,
-        first: usize,
+        (rows, first): (Rows<'_>, usize),
         lane: &mut Lane<f32>,
-        active: &[bool],
     ) {
         let Lane {
             work,
             gradients,
             by_learnt,
-            ..
         } = lane;
         let place_of = |target| feed.targets.iter().position(|t| *t == target);
-        for (leaf, piece) in feed.pieces.iter().enumerate() {
-            if feed.in_place[leaf].is_some() || !active[self.tape.leaf_place(leaf)] {
+        for (piece, by) in feed.pieces.iter().zip(&plan.by_leaves) {
+            let Some(by) = by.map(|at| work.result(plan, at, rows.count)) else {
                 continue;
-            }
-            let (by, opposite) = work.by_leaf(&self.tape, leaf, rows.count);
+            };
             let width = piece.width().max(1);
             match piece {
                 Piece::Vector {
@@ -411,7 +364,7 @@ impl Closed {
                         continue;
                     }
                     let individual = |row: usize| rows.row(row)[*place];
-                    scatter(by, width, opposite, gradients, individual, |individual| {
+                    scatter(by, width, gradients, individual, |individual| {
                         let (table, learnt) = vectors.learnt(individual)?;
                         let own = match vectors.embedding == Some(table) {
                             true => embedding,
@@ -431,7 +384,7 @@ impl Closed {
                     };
                     let start = sources.units[*unit].feeds[*theirs].start;
                     let their_row = |row: usize| their_rows[first + row];
-                    scatter(by, width, opposite, gradients, their_row, |row| {
+                    scatter(by, width, gradients, their_row, |row| {
                         Some((own, (start + row as usize) * width))
                     });
                 }
@@ -441,8 +394,10 @@ impl Closed {
                 | Piece::Containment { .. } => {}
             }
         }
-        for (at, by) in work.by_learnt(&self.tape) {
-            let start: usize = self.form.learnt()[..at].iter().map(|(_, x)| x.len()).sum();
+        for &(learnt, by) in &plan.by_learnt {
+            let earlier = &self.form.learnt()[..learnt];
+            let start: usize = earlier.iter().map(|(_, x)| x.len()).sum();
+            let by = work.result(plan, by, rows.count);
             let sums = by_learnt[start..].iter_mut().zip(by);
             sums.for_each(|(sum, &by)| *sum += f64::from(by));
         }
@@ -453,18 +408,35 @@ impl ClosedFeed {
     /// Where a leaf is read, if that is where it is.
     fn place<'a, T: Real>(&self, sources: Sources<'a>, leaf: usize) -> Option<InPlace<'a, T>> {
         let (table, target) = self.in_place[leaf]?;
-        let numbers = T::of_single(&sources.learnable[table].values)?;
-        let table = Some(target);
-        Some(InPlace { numbers, table })
+        Some(InPlace {
+            numbers: T::of_single(&sources.learnable[table].values)?,
+            table: target,
+        })
     }
 }
 
-impl What<'_> {
-    /// Whether it has nothing to do with a leaf.
-    fn leaves_out(self, leaf: usize) -> bool {
-        match self {
-            What::All | What::Again(_) => false,
-            What::Rest(rest) | What::RestAgain(rest, _) => !rest.leaves[leaf],
+/// Runs lanes from the `first` on, on all threads; of two lists each has its part, of these lengths.
+fn in_lanes<T: Real>(
+    first: usize,
+    lanes: &mut [Lane<T>],
+    [one, other]: [&mut [T]; 2],
+    shares: [usize; 2],
+    run: &(impl Fn(usize, &mut Lane<T>, &mut [T], &mut [T]) + Sync),
+) {
+    match lanes {
+        [] => {}
+        [lane] => run(first, lane, one, other),
+        _ => {
+            let middle = lanes.len() / 2;
+            let (lanes, others) = lanes.split_at_mut(middle);
+            let [(a, b), (c, d)] = [(one, shares[0]), (other, shares[1])].map(|(list, share)| {
+                let length = list.len();
+                list.split_at_mut(length.min(middle * share))
+            });
+            rayon::join(
+                || in_lanes(first, lanes, [a, c], shares, run),
+                || in_lanes(first + middle, others, [b, d], shares, run),
+            );
         }
     }
 }
@@ -645,7 +617,7 @@ impl Model {
 
     fn backward_closed_form(&mut self, closed: usize, feed: usize, request: &Request, by: &[f32]) {
         let own = &mut self.closed[closed].feeds[feed];
-        if !own.active.contains(&true) {
+        if own.back.is_empty() {
             return;
         }
         let mut room = std::mem::take(&mut own.room);
@@ -668,7 +640,7 @@ impl Model {
         let rows = own.rows(request, &with_classes);
         // Those of grids have next to nothing to do there.
         let one_by_one = rows.count - grids.rows();
-        let worth = 1 + one_by_one * own.tape.width() / (8 * sizes).max(1);
+        let worth = 1 + one_by_one * own.tape.width / (8 * sizes).max(1);
         let count = own.lanes(one_by_one).min(worth);
         let learnt: usize = own.form.learnt().iter().map(|(_, x)| x.len()).sum();
         let (first, others) = lanes.split_at_mut(1);

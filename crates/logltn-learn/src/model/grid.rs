@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use super::Rows;
 use super::inputs::Sources;
 use super::unit::Piece;
-use crate::closed_form::{Rest, Tape};
+use crate::closed_form::{Plan, Tape};
 
 /// Arguments that are together are looked up by this many numbers at most.
 const MOST_TOGETHER: usize = 4;
@@ -53,8 +53,9 @@ pub(super) struct Split {
     pub place: usize,
     /// The sums that are products of the two sides.
     pub sums: Vec<Factors>,
-    /// What else there is to compute.
-    pub rest: Rest,
+    /// What else there is to compute, there and back.
+    pub forward: Plan,
+    pub back: Plan,
 }
 
 /// A sum that is a product of two sides.
@@ -64,7 +65,6 @@ pub(super) struct Factors {
     alone: usize,
     together: Vec<usize>,
     length: usize,
-    scale: f32,
 }
 
 impl Factors {
@@ -103,7 +103,7 @@ impl Factors {
         for (out, row) in out.chunks_exact_mut(stride).zip(rows.chunks_exact(arity)) {
             let (out, filling) = out.split_at_mut(self.length);
             filling.fill(0.0);
-            out.fill(self.scale);
+            out.fill(1.0);
             for &leaf in &self.together {
                 let piece = vector(&pieces[leaf]);
                 piece.read(sources, row[piece.place], factor);
@@ -152,7 +152,12 @@ impl Vector {
 }
 
 /// The ways to cut a closed form's arguments in two.
-pub(super) fn splits(tape: &Tape, pieces: &[Piece], arity: usize, active: &[bool]) -> Vec<Split> {
+pub(super) fn splits(
+    tape: &Tape,
+    pieces: &[Piece],
+    arity: usize,
+    (learns, stays): (&[bool], &[bool]),
+) -> Vec<Split> {
     // Other networks' outputs are found by a row's number, which is another in a grid.
     let by_row = |piece: &Piece| matches!(piece, Piece::Unit { .. });
     if !(2..=MOST_TOGETHER + 1).contains(&arity) || pieces.iter().any(by_row) {
@@ -175,18 +180,17 @@ pub(super) fn splits(tape: &Tape, pieces: &[Piece], arity: usize, active: &[bool
                     alone,
                     together,
                     length: sum.length,
-                    scale: if sum.mean {
-                        1.0 / sum.length as f32
-                    } else {
-                        1.0
-                    },
                 });
             }
         }
         if !sums.is_empty() {
-            let known = sums.iter().map(|sum| sum.at).collect();
-            let rest = tape.rest(known, active);
-            splits.push(Split { place, sums, rest });
+            let known: Vec<usize> = sums.iter().map(|sum: &Factors| sum.at).collect();
+            splits.push(Split {
+                place,
+                sums,
+                forward: tape.forward(&known),
+                back: tape.back(learns, stays, &known),
+            });
         }
     }
     splits
@@ -409,7 +413,7 @@ impl Grids {
             for (at, (factors, [together, alone])) in
                 (split.sums.iter().zip(&grid.vectors)).enumerate()
             {
-                if sources.are_stopped() || !split.rest.active[factors.at] {
+                if sources.are_stopped() || split.back.by_known[at].is_none() {
                     continue;
                 }
                 let (stride, length) = (factors.stride(), factors.length);
@@ -469,10 +473,7 @@ impl Factors {
                 let Some((table, start)) = to(piece.sort, row[piece.place]) else {
                     continue;
                 };
-                slope
-                    .iter_mut()
-                    .zip(by)
-                    .for_each(|(s, by)| *s = self.scale * by);
+                slope.copy_from_slice(&by[..self.length]);
                 for &other in self.together[..at].iter().chain(&self.together[at + 1..]) {
                     let other = vector(&pieces[other]);
                     other.read(sources, row[other.place], factor);

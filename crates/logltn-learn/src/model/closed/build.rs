@@ -31,6 +31,7 @@ impl Builder<'_> {
         self.model.closed.push(Closed {
             predicate,
             form: Arc::clone(form),
+            forward: tape.forward(&[]),
             tape,
             learnt,
             classes: self.classes(predicate),
@@ -120,18 +121,18 @@ impl Builder<'_> {
             let target = targets.iter().position(|t| *t == Target::Table(table))?;
             (tape.may_stay(leaf) && u32::try_from(numbers).is_ok()).then_some((table, target))
         });
-        let active = tape.active(&learns);
+        let in_place: Vec<_> = in_place.collect();
+        let stays: Vec<bool> = in_place.iter().map(Option::is_some).collect();
         let arity = shape.iter().map(leaves).sum();
         let feed = ClosedFeed {
             shape: shape.to_vec(),
             arity,
-            in_place: in_place.collect(),
-            again: tape.again(&active, &[]),
-            splits: splits(tape, &pieces, arity, &active),
+            in_place,
+            back: tape.back(&learns, &stays, &[]),
+            splits: splits(tape, &pieces, arity, (&learns, &stays)),
             grids: Grids::default(),
             with_classes: Vec::new(),
             pieces,
-            active,
             targets,
             room: Room {
                 lanes: Vec::new(),

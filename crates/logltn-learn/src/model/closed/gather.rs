@@ -35,11 +35,10 @@ impl<T: Real> Task for Gather<'_, T> {
     }
 }
 
-/// Adds the vectors of a block to those of what each row names, at the table and place that `to` says; or subtracts them.
+/// Adds the vectors of a block to those of what each row names, at the table and place that `to` says.
 pub(super) fn scatter(
     by: &[f32],
     width: usize,
-    opposite: bool,
     tables: &mut [Floats],
     name: impl Fn(usize) -> u32,
     to: impl Fn(u32) -> Option<(usize, usize)>,
@@ -47,7 +46,6 @@ pub(super) fn scatter(
     run_task(Scatter {
         by,
         width,
-        sign: if opposite { -1.0 } else { 1.0 },
         tables,
         name,
         to,
@@ -57,7 +55,6 @@ pub(super) fn scatter(
 struct Scatter<'a, N, F> {
     by: &'a [f32],
     width: usize,
-    sign: f32,
     tables: &'a mut [Floats],
     name: N,
     to: F,
@@ -91,7 +88,7 @@ impl<N: Fn(usize) -> u32, F: Fn(u32) -> Option<(usize, usize)>> Task for Scatter
                 for by in by.chunks_exact(self.width) {
                     let by = &by[at * PIECE..][..PIECE];
                     for k in 0..PIECE {
-                        sum[k] += self.sign * by[k];
+                        sum[k] += by[k];
                     }
                 }
                 *piece = sum;
@@ -99,7 +96,7 @@ impl<N: Fn(usize) -> u32, F: Fn(u32) -> Option<(usize, usize)>> Task for Scatter
             if !rest.is_empty() {
                 for by in by.chunks_exact(self.width) {
                     let pairs = rest.iter_mut().zip(&by[done..]);
-                    pairs.for_each(|(sum, by)| *sum += self.sign * by);
+                    pairs.for_each(|(sum, by)| *sum += by);
                 }
             }
         }

@@ -7,7 +7,8 @@ use rayon::prelude::*;
 
 use super::super::rows_shape;
 use super::out_of_range::OutOfRange;
-use super::{Lane, Model, Rows, What};
+use super::{Model, Rows};
+use crate::closed_form::Work;
 
 /// This many individuals are a thread's at once.
 const CHUNK: usize = 1024;
@@ -39,7 +40,7 @@ impl Scores {
 /// What a thread works in.
 #[derive(Default)]
 struct Room {
-    lane: Lane<f32>,
+    work: Work<f32>,
     alone: Floats,
     packed: Floats,
     sums: Vec<Vec<f32>>,
@@ -99,7 +100,7 @@ impl Model {
             vectors
         });
         let together: Vec<Floats> = together.collect();
-        let whole = split.rest.known.len() == 1 && tape.is_result(split.rest.known[0]);
+        let whole = split.sums.len() == 1 && tape.is_result(split.sums[0].at);
         let mut numbers = vec![0.0; count * individuals];
         let chunks = numbers.par_chunks_mut(CHUNK * count).enumerate();
         let wrong = chunks.map_init(Room::default, |room, (chunk, out)| {
@@ -135,14 +136,15 @@ impl Model {
                         room.tuples[last + of] = individual;
                     }
                     let rows = Rows::new(&room.tuples, feed.arity, &[]);
-                    room.lane.work.prepare(tape);
-                    for (&at, sums) in split.rest.known.iter().zip(&room.sums) {
-                        let sums = sums[question * width + from..].iter().copied();
-                        room.lane.work.put(tape, at, out.len(), sums);
+                    let (plan, work) = (&split.forward, &mut room.work);
+                    work.prepare(plan, out.len());
+                    for (factors, sums) in split.sums.iter().zip(&room.sums) {
+                        let sums = &sums[question * width + from..][..out.len()];
+                        let known = work.result_mut(plan, factors.at, out.len());
+                        known.copy_from_slice(sums);
                     }
-                    let what = What::Rest(&split.rest);
-                    own.block(feed, sources, rows, 0, &mut room.lane, what);
-                    room.lane.work.result(tape, out);
+                    own.block(feed, plan, sources, (rows, 0), work, (&[], &mut []));
+                    work.root(plan, out);
                 }
             }
             own.in_range(sources, out).err().map(|wrong| {
