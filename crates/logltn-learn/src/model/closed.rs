@@ -444,41 +444,21 @@ fn in_lanes<T: Real>(
 impl Model {
     /// Which rows of networks closed forms need.
     pub(super) fn ask_for_closed(&mut self, requests: &[Request]) {
-        let mut tuple = Vec::new();
         for (request, answer) in requests.iter().zip(&self.answers) {
             let Answer::Closed { closed, feed } = *answer else {
                 continue;
             };
-            let classes = self.closed[closed].classes;
-            let own = &mut self.closed[closed].feeds[feed];
-            let mut named = std::mem::take(&mut own.with_classes);
-            if let Some(classes) = classes {
+            let own = &mut self.closed[closed];
+            let mut named = std::mem::take(&mut own.feeds[feed].with_classes);
+            if let Some(classes) = own.classes {
                 with_classes(request.individuals(), request.rows(), classes, &mut named);
             }
-            let arity = own.arity;
-            let rows_of = self.closed[closed].rows(request, &named);
-            let (individuals, count) = (rows_of.individuals, rows_of.count);
-            for piece in &mut self.closed[closed].feeds[feed].pieces {
-                let Piece::Unit {
-                    unit,
-                    feed,
-                    places,
-                    rows,
-                    ..
-                } = piece
-                else {
-                    continue;
-                };
-                rows.clear();
-                let theirs = &mut self.units[*unit].feeds[*feed];
-                for row in 0..count {
-                    let from = &individuals[row * arity..][..arity];
-                    tuple.clear();
-                    tuple.extend(places.iter().map(|&place| from[place]));
-                    rows.push(theirs.row(&tuple));
-                }
+            let rows = own.rows(request, &named);
+            for piece in &mut own.feeds[feed].pieces {
+                piece.forget();
+                piece.ask(&mut self.units, rows.iter());
             }
-            self.closed[closed].feeds[feed].with_classes = named;
+            own.feeds[feed].with_classes = named;
         }
     }
 

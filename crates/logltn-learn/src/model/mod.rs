@@ -35,7 +35,7 @@ pub use grounding::Grounding;
 use inputs::Sources;
 pub use parameters::Parameters;
 pub(crate) use rows::Rows;
-use unit::{Piece, Unit, containment_gradient};
+use unit::{Feed, Piece, Unit, containment_gradient};
 use vectors::SortVectors;
 
 /// The grounding of a predicate.
@@ -423,11 +423,7 @@ impl Model {
     fn ask_among_units(&mut self) {
         for unit in &mut self.units {
             let pieces = unit.feeds.iter_mut().flat_map(|f| &mut f.pieces);
-            for piece in pieces {
-                if let Piece::Unit { rows, .. } = piece {
-                    rows.clear();
-                }
-            }
+            pieces.for_each(Piece::forget);
         }
         // What a gradient can come back to is asked first, so that it lies together.
         self.ask_others(true);
@@ -447,39 +443,18 @@ impl Model {
     /// Requests what units need from others and have not requested yet: all of it, or only what can receive a
     /// gradient.
     fn ask_others(&mut self, only_learning: bool) {
-        let mut tuple = Vec::new();
         for at in (0..self.order.len()).rev() {
             let unit = self.order[at];
             for feed in 0..self.units[unit].feeds.len() {
-                for piece in 0..self.units[unit].feeds[feed].pieces.len() {
-                    let own = &mut self.units[unit].feeds[feed];
-                    if only_learning && own.pieces[piece].stops() {
-                        continue;
-                    }
-                    let Piece::Unit {
-                        unit: other,
-                        feed: other_feed,
-                        places,
-                        rows,
-                        ..
-                    } = &mut own.pieces[piece]
-                    else {
-                        continue;
-                    };
-                    let (other, other_feed, places) = (*other, *other_feed, places.clone());
-                    let mut found = std::mem::take(rows);
-                    for row in found.len()..self.units[unit].feeds[feed].rows {
-                        let from = self.units[unit].feeds[feed].tuple(row);
-                        tuple.clear();
-                        tuple.extend(places.iter().map(|&p| from[p]));
-                        found.push(self.units[other].feeds[other_feed].row(&tuple));
-                    }
-                    if let Piece::Unit { rows, .. } =
-                        &mut self.units[unit].feeds[feed].pieces[piece]
-                    {
-                        *rows = found;
-                    }
-                }
+                // No unit reads itself.
+                let mut own = std::mem::take(&mut self.units[unit].feeds[feed]);
+                let mut pieces = std::mem::take(&mut own.pieces);
+                let asking = pieces.iter_mut().filter(|p| !only_learning || !p.stops());
+                asking.for_each(|piece| {
+                    let rows = (0..own.rows).map(|row| own.tuple(row));
+                    piece.ask(&mut self.units, rows);
+                });
+                self.units[unit].feeds[feed] = Feed { pieces, ..own };
             }
         }
     }
