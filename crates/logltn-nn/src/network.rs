@@ -144,7 +144,7 @@ impl Network {
         processor: Processor,
     ) -> Result<Self, SpecError> {
         let program = Program::new(spec)?;
-        let length = program.tensors.last().map_or(0, |tensor| tensor.range.end);
+        let length = program.parameters;
         let mut parameters = vec![0.0; length];
         // The stream is PCG's default; only the seed differs between networks.
         let mut rng = Pcg64::new(seed.into(), 0x0a02_bdbf_7bb3_c0a7_ac28_fa16_a64a_bf96);
