@@ -51,8 +51,12 @@ pub(crate) struct Program {
     /// Both in panels, in the order of the operations.
     pub panels: Vec<Panel>,
     pub panels_back: Vec<Panel>,
+    /// The weights, with the fan-in and fan-out of each.
+    pub weights: Vec<(Range<usize>, [usize; 2])>,
     /// The number of gradients that are first computed block by block.
     pub partial: usize,
+    /// Which of the parameters each of these is of.
+    pub summed: Vec<(Range<usize>, Range<usize>)>,
     /// The number of floats that an operation may need while it runs.
     pub scratch: usize,
     /// Pieces of the gradients that are computed for all rows, in the order of the parameters.
@@ -199,7 +203,9 @@ impl Program {
             packed_back: 0,
             panels: vec![],
             panels_back: vec![],
+            weights: vec![],
             partial: 0,
+            summed: vec![],
             scratch: 0,
             pieces: vec![],
             work: 0,
@@ -341,10 +347,17 @@ impl Program {
         range
     }
 
+    /// Room for the gradients by these parameters that are first computed block by block.
+    fn partial(&mut self, of: &Range<usize>) -> Range<usize> {
+        let partial = take(&mut self.partial, of.len());
+        self.summed.push((of.clone(), partial.clone()));
+        partial
+    }
+
     fn dense(&mut self, inputs: usize, outputs: usize, layer: usize) -> Dense {
         let weights = self.tensor(layer, "weight", &[outputs, inputs]);
         let partial_weights = if weights.len() <= FEW_WEIGHTS {
-            Some(take(&mut self.partial, weights.len()))
+            Some(self.partial(&weights))
         } else {
             for first in (0..outputs).step_by(PANEL) {
                 let end = outputs.min(first + PANEL);
@@ -356,6 +369,7 @@ impl Program {
             }
             None
         };
+        self.weights.push((weights.clone(), [inputs, outputs]));
         self.work += weights.len();
         let operation = self.operations.len();
         let packed_weights = take_vectors(&mut self.packed, packed_length(inputs, outputs));
@@ -365,16 +379,17 @@ impl Program {
             .extend(panels(operation, &packed_weights, inputs, outputs));
         self.panels_back
             .extend(panels(operation, &packed_weights_back, outputs, inputs));
+        let bias = self.tensor(layer, "bias", &[outputs]);
         Dense {
             inputs,
             outputs,
             weights,
-            bias: self.tensor(layer, "bias", &[outputs]),
             packed_weights,
             packed_bias: take(&mut self.packed, whole_vectors(outputs)),
             packed_weights_back,
             partial_weights,
-            partial_bias: take(&mut self.partial, outputs),
+            partial_bias: self.partial(&bias),
+            bias,
         }
     }
 
@@ -392,6 +407,9 @@ impl Program {
         let with_margins = filters * out_height * (out_width + 2 * (kernel - 1)) * LANES;
         self.scratch = self.scratch.max(with_margins);
         self.work += weights.len() * out_height * out_width;
+        let fans = [channels, filters].map(|planes| planes * kernel * kernel);
+        self.weights.push((weights.clone(), fans));
+        let bias = self.tensor(layer, "bias", &[filters]);
         Convolution {
             channels,
             height,
@@ -399,10 +417,10 @@ impl Program {
             filters,
             kernel,
             turned_weights: take_vectors(&mut self.packed_back, weights.len()),
-            partial_weights: take(&mut self.partial, weights.len()),
-            partial_bias: take(&mut self.partial, filters),
+            partial_weights: self.partial(&weights),
+            partial_bias: self.partial(&bias),
             weights,
-            bias: self.tensor(layer, "bias", &[filters]),
+            bias,
             pool: None,
         }
     }
