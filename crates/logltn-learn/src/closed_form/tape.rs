@@ -92,17 +92,6 @@ impl Op {
     }
 }
 
-/// A sum of products of arguments only, such as `sum(h * r * t)`.
-#[derive(Clone, Debug)]
-pub(crate) struct Factored {
-    /// Its place among the results.
-    pub at: usize,
-    /// The arguments, by their places among the leaves.
-    pub leaves: Vec<usize>,
-    /// How many numbers each has.
-    pub length: usize,
-}
-
 /// The operations of a closed form, equal ones once. Some may not be needed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tape {
@@ -303,23 +292,19 @@ impl Tape {
         place != self.root && !others.any(|(op, _)| op.operands().contains(&place))
     }
 
-    /// The sums of products of at least two arguments.
-    pub fn factored(&self) -> impl Iterator<Item = Factored> {
+    /// The sums of products of at least two arguments, such as `sum(h * r * t)`: the place of each, its arguments, by their
+    /// places among the leaves, and how many numbers these have.
+    pub fn factored(&self) -> impl Iterator<Item = (usize, Vec<usize>, usize)> {
         let leaf = |at: &usize| match self.ops[*at] {
             Op::Leaf(leaf) => Some(leaf),
             _ => None,
         };
         self.ops.iter().enumerate().filter_map(move |(at, op)| {
-            let Op::Sum(sum) = op else {
-                return None;
-            };
-            let leaves: Option<Vec<usize>> = sum.terms().iter().map(leaf).collect();
-            let leaves = leaves.filter(|all| all.len() > 1 && sum.of == Of::Product)?;
-            Some(Factored {
-                at,
-                leaves,
-                length: self.shapes[sum.terms()[0]].length,
-            })
+            let Op::Sum(sum) = op else { return None };
+            let terms = sum.terms();
+            let leaves: Vec<usize> = terms.iter().map(leaf).collect::<Option<_>>()?;
+            let found = leaves.len() > 1 && sum.of == Of::Product;
+            found.then(|| (at, leaves, self.shapes[terms[0]].length))
         })
     }
 
@@ -348,7 +333,7 @@ impl Tape {
     pub fn back(&self, learns: &[bool], stays: &[bool], known: &[usize]) -> Plan {
         let mut tape = self.clone();
         let by = tape.derive(known);
-        let learning = |at: usize| match tape.ops[at] {
+        let learning = |at: &usize| match tape.ops[*at] {
             Op::Leaf(leaf) => learns[leaf],
             Op::Learnt(_) => true,
             _ => false,
@@ -357,32 +342,33 @@ impl Tape {
             Op::Leaf(leaf) => learns[leaf] && stays[leaf],
             _ => false,
         };
-        let by_leaf = |at: usize| by[at].filter(|_| learning(at) && !in_place(&at));
-        let by_leaves = self.leaves.iter().map(|(_, at)| by_leaf(*at)).collect();
-        let learnt = (0..by.len()).filter_map(|at| match tape.ops[at] {
+        let by_leaves = self.leaves.iter().map(|(_, at)| {
+            let copied = learning(at) && !in_place(at);
+            by[*at].filter(|_| copied)
+        });
+        let by_leaves: Vec<Option<usize>> = by_leaves.collect();
+        let by_learnt = (0..by.len()).filter_map(|at| match tape.ops[at] {
             Op::Learnt(number) => Some((number, by[at]?)),
             _ => None,
         });
-        let learnt: Vec<(usize, usize)> = learnt.collect();
+        let by_learnt: Vec<(usize, usize)> = by_learnt.collect();
         let by_known = known.iter().map(|&at| {
-            let operands = self.ops[at].operands();
-            by[at].filter(|_| operands.into_iter().any(learning))
+            let mut operands = self.ops[at].operands().into_iter();
+            by[at].filter(|_| operands.any(|x| learning(&x)))
         });
         let by_known: Vec<Option<usize>> = by_known.collect();
-        let mut wanted: Vec<usize> = Vec::new();
-        let by_leaves: Vec<Option<usize>> = by_leaves;
-        wanted.extend(by_leaves.iter().chain(&by_known).flatten());
-        wanted.extend(learnt.iter().map(|(_, at)| at));
-        let sums = tape.ops.iter().enumerate().filter(|(_, op)| match op {
+        let in_tables = (0..tape.ops.len()).filter(|&at| match tape.ops[at] {
             Op::SumSlopes(sum, _) => sum.terms().iter().any(in_place),
             _ => false,
         });
-        wanted.extend(sums.map(|(at, _)| at));
+        let copied = by_leaves.iter().chain(&by_known).flatten().copied();
+        let learnt = by_learnt.iter().map(|(_, at)| *at);
+        let wanted: Vec<usize> = copied.chain(learnt).chain(in_tables).collect();
         let is_kept =
             |at: usize| matches!(self.ops.get(at), Some(Op::Sum(_))) && self.shapes[at].varying;
         Plan {
             by_leaves,
-            by_learnt: learnt,
+            by_learnt,
             by_known,
             ..Plan::new(tape, &wanted, is_kept)
         }

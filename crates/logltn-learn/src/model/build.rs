@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use logltn::theory::{ArgumentSort, FunctionId, PredicateId, SortId};
 use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, FunctionData, Request, Source, memory};
-use logltn_nn::{Floats, LayerSpec, NetworkSpec, Shape};
+use logltn_nn::{LayerSpec, NetworkSpec, Shape};
 
 use super::parameters::Parameters;
 use super::unit::{Feed, Piece, Unit};
@@ -407,7 +407,6 @@ impl<'a> Builder<'a> {
             inputs: Vec::new(),
             outputs: Vec::new(),
             by_inputs: Vec::new(),
-            by_outputs: Floats::default(),
         });
         Ok(self.model.units.len() - 1)
     }

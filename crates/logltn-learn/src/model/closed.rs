@@ -19,12 +19,13 @@ use logltn::vector::{Real, run_task};
 use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Precision, Request};
 use logltn_nn::Floats;
 
+use super::gradients::{Gradients, Target};
 use super::grid::{Grids, Split};
 use super::inputs::Sources;
 use super::unit::Piece;
 use super::{Answer, Model, Rows, rows_shape};
 use crate::closed_form::{ClosedForm, InPlace, Plan, Tape, Work};
-use gather::{Gather, add, scatter};
+use gather::Gather;
 
 /// A lane has at least about this many numbers to compute.
 const LANE_NUMBERS: usize = 1 << 16;
@@ -55,16 +56,21 @@ pub(super) struct ClosedFeed {
     pub pieces: Vec<Piece>,
     /// Where gradients go, each once.
     targets: Vec<Target>,
-    /// For each leaf that is read where it is: which learnable table that is, and its place among the targets.
-    in_place: Vec<Option<(usize, usize)>>,
+    /// For each leaf that is read where it is: which learnable table that is.
+    in_place: Vec<Option<usize>>,
     /// The way back.
     back: Plan,
     /// The ways to compute it as a product of matrices.
     pub splits: Vec<Split>,
+    state: State,
+}
+
+/// What is left of the last request.
+#[derive(Default)]
+struct State {
     room: Room<f32>,
-    /// Those of the last request.
     grids: Grids,
-    /// The rows of the last request of a softmax, each with all classes.
+    /// The rows of a softmax, each with all classes.
     with_classes: Vec<u32>,
 }
 
@@ -76,44 +82,35 @@ struct Room<T> {
     kept: Option<Vec<T>>,
 }
 
-/// What a gradient is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Target {
-    /// A table of learnable vectors.
-    Table(usize),
-    /// The outputs of a network.
-    Unit(usize),
-}
-
 /// Part of a request's rows.
 #[derive(Default)]
 struct Lane<T> {
     work: Work<T>,
-    /// The derivatives by each target.
-    gradients: Vec<Floats>,
+    /// The derivatives by the targets.
+    gradients: Gradients,
     /// The derivatives by each number that is learnt.
     by_learnt: Vec<f64>,
 }
 
-/// Rows without their last argument, each with all of this many classes.
-fn with_classes(rows: &[u32], count: usize, classes: u32, out: &mut Vec<u32>) {
-    let arity = rows.len().checked_div(count).unwrap_or(0);
-    out.clear();
-    out.reserve(count * classes as usize * (arity + 1));
-    for row in 0..count {
-        for class in 0..classes {
-            out.extend_from_slice(&rows[row * arity..][..arity]);
-            out.push(class);
+impl Closed {
+    /// Writes down the rows of a softmax, which are asked about without the class, with all classes.
+    fn name_classes(&self, rows: Rows<'_>, out: &mut Vec<u32>) {
+        let Some(classes) = self.classes else { return };
+        out.clear();
+        out.reserve(rows.count * classes as usize * (rows.arity + 1));
+        for row in rows.iter() {
+            for class in 0..classes {
+                out.extend_from_slice(row);
+                out.push(class);
+            }
         }
     }
-}
 
-impl Closed {
-    /// The rows that a request asks about: of a softmax all classes of each, as they were written down with the request.
-    fn rows<'a>(&self, request: &'a Request, with_classes: &'a [u32]) -> Rows<'a> {
+    /// The rows that are computed: of a softmax those with classes.
+    fn rows<'a>(&self, rows: Rows<'a>, with_classes: &'a [u32]) -> Rows<'a> {
         match self.classes {
-            None => request.into(),
-            Some(_) => Rows::new(with_classes, request.arity + 1, request.numbers()),
+            None => rows,
+            Some(_) => Rows::new(with_classes, rows.arity + 1, rows.numbers),
         }
     }
 
@@ -151,13 +148,13 @@ impl Closed {
             grids.find(rows.individuals, feed.arity, &feed.splits);
         }
         if grids.are_none() {
-            return self.forward(feed, sources, rows, None, room, out);
+            return self.forward(feed, sources, rows, grids, room, out);
         }
         grids.multiply(&feed.splits, &feed.pieces, sources, feed.arity);
         let mut numbers = std::mem::take(&mut grids.numbers);
         numbers.resize(rows.count, 0.0);
         let rows = grids.in_order(rows);
-        self.forward(feed, sources, rows, Some(grids), room, &mut numbers);
+        self.forward(feed, sources, rows, grids, room, &mut numbers);
         grids.numbers = numbers;
         grids.hand_out(out);
     }
@@ -168,7 +165,7 @@ impl Closed {
         feed: &ClosedFeed,
         sources: Sources<'_>,
         rows: Rows<'_>,
-        grids: Option<&Grids>,
+        grids: &Grids,
         room: &mut Room<T>,
         out: &mut [T],
     ) {
@@ -193,7 +190,7 @@ impl Closed {
                 let plan = split.map_or(&self.forward, |split| &split.forward);
                 let work = &mut lane.work;
                 work.prepare(plan, count);
-                if let (Some(split), Some(grids)) = (split, grids) {
+                if let Some(split) = split {
                     for (which, factors) in split.sums.iter().enumerate() {
                         let to = work.result_mut(plan, factors.at, count).iter_mut();
                         let known = to.zip(grids.sums(first, which));
@@ -219,13 +216,11 @@ impl Closed {
     /// Blocks of some rows; those of a grid, or of none, apart. They end at the same rows whichever the range begins with.
     fn blocks<'g>(
         &self,
-        grids: Option<&'g Grids>,
+        grids: &'g Grids,
         rows: Range<usize>,
     ) -> impl Iterator<Item = (Range<usize>, Option<usize>)> + use<'g> {
-        let none = grids.is_none().then(|| (rows.clone(), None));
-        let cut = grids.into_iter().flat_map(move |g| g.cut(rows.clone()));
         let most = self.tape.rows;
-        none.into_iter().chain(cut).flat_map(move |(part, split)| {
+        grids.cut(rows).flat_map(move |(part, split)| {
             let blocks = part.start / most..part.end.div_ceil(most);
             blocks.map(move |at| {
                 let block = part.start.max(at * most)..part.end.min((at + 1) * most);
@@ -292,13 +287,13 @@ impl Closed {
         feed: &ClosedFeed,
         sources: Sources<'_>,
         rows: Rows<'_>,
-        grids: Option<&Grids>,
+        grids: &Grids,
         (lanes, by_sums): (&mut [Lane<f32>], &mut [f32]),
         (kept, by): (&[f32], &[f32]),
     ) {
         let share = self.share(rows.count, lanes.len());
         let keeps = &feed.back.given;
-        let per_row = grids.map_or(0, |grids| grids.per_row);
+        let per_row = grids.per_row;
         let run = |i: usize, lane: &mut Lane<f32>, by_sums: &mut [f32], _: &mut [f32]| {
             let end = rows.count.min((i + 1) * share);
             for (part, split) in self.blocks(grids, i * share..end) {
@@ -319,7 +314,14 @@ impl Closed {
                     let pairs = work.result_mut(plan, at, count).iter_mut().zip(kept);
                     pairs.for_each(|(to, &kept)| *to = kept);
                 }
-                self.block(feed, plan, sources, some, work, (by, &mut lane.gradients));
+                self.block(
+                    feed,
+                    plan,
+                    sources,
+                    some,
+                    work,
+                    (by, &mut lane.gradients.tables),
+                );
                 for (which, at) in plan.by_known.iter().enumerate() {
                     let found = at.map_or(&[][..], |at| work.result(plan, at, count));
                     let to = by_sums[(first - i * share) * per_row + which..].iter_mut();
@@ -339,66 +341,21 @@ impl Closed {
         feed: &ClosedFeed,
         plan: &Plan,
         sources: Sources<'_>,
-        (rows, first): (Rows<'_>, usize),
+        some: (Rows<'_>, usize),
         lane: &mut Lane<f32>,
     ) {
-        let Lane {
-            work,
-            gradients,
-            by_learnt,
-        } = lane;
-        let place_of = |target| feed.targets.iter().position(|t| *t == target);
-        for (piece, by) in feed.pieces.iter().zip(&plan.by_leaves) {
-            let Some(by) = by.map(|at| work.result(plan, at, rows.count)) else {
-                continue;
-            };
-            let width = piece.width().max(1);
-            match piece {
-                Piece::Vector {
-                    place, sort, from, ..
-                } => {
-                    let vectors = &sources.vectors[*sort];
-                    let [embedding, constants] = [vectors.embedding, vectors.constants]
-                        .map(|table| table.and_then(|table| place_of(Target::Table(table))));
-                    if embedding.or(constants).is_none() {
-                        continue;
-                    }
-                    let individual = |row: usize| rows.row(row)[*place];
-                    scatter(by, width, gradients, individual, |individual| {
-                        let (table, learnt) = vectors.learnt(individual)?;
-                        let own = match vectors.embedding == Some(table) {
-                            true => embedding,
-                            false => constants,
-                        };
-                        Some((own?, learnt * vectors.width() + from))
-                    });
-                }
-                Piece::Unit {
-                    unit,
-                    feed: theirs,
-                    rows: their_rows,
-                    ..
-                } => {
-                    let Some(own) = place_of(Target::Unit(*unit)) else {
-                        continue;
-                    };
-                    let start = sources.units[*unit].feeds[*theirs].start;
-                    let their_row = |row: usize| their_rows[first + row];
-                    scatter(by, width, gradients, their_row, |row| {
-                        Some((own, (start + row as usize) * width))
-                    });
-                }
-                Piece::Number { .. }
-                | Piece::Integer { .. }
-                | Piece::Given { .. }
-                | Piece::Containment { .. } => {}
+        let count = some.0.count;
+        for (piece, at) in feed.pieces.iter().zip(&plan.by_leaves) {
+            if let Some(at) = at {
+                let by = (lane.work.result(plan, *at, count), piece.width());
+                lane.gradients.add(piece, by, some, sources);
             }
         }
         for &(learnt, by) in &plan.by_learnt {
             let earlier = &self.form.learnt()[..learnt];
             let start: usize = earlier.iter().map(|(_, x)| x.len()).sum();
-            let by = work.result(plan, by, rows.count);
-            let sums = by_learnt[start..].iter_mut().zip(by);
+            let by = lane.work.result(plan, by, count);
+            let sums = lane.by_learnt[start..].iter_mut().zip(by);
             sums.for_each(|(sum, &by)| *sum += f64::from(by));
         }
     }
@@ -407,11 +364,9 @@ impl Closed {
 impl ClosedFeed {
     /// Where a leaf is read, if that is where it is.
     fn place<'a, T: Real>(&self, sources: Sources<'a>, leaf: usize) -> Option<InPlace<'a, T>> {
-        let (table, target) = self.in_place[leaf]?;
-        Some(InPlace {
-            numbers: T::of_single(&sources.learnable[table].values)?,
-            table: target,
-        })
+        let table = self.in_place[leaf]?;
+        let numbers = T::of_single(&sources.learnable[table].values)?;
+        Some(InPlace { numbers, table })
     }
 }
 
@@ -449,16 +404,14 @@ impl Model {
                 continue;
             };
             let own = &mut self.closed[closed];
-            let mut named = std::mem::take(&mut own.feeds[feed].with_classes);
-            if let Some(classes) = own.classes {
-                with_classes(request.individuals(), request.rows(), classes, &mut named);
-            }
-            let rows = own.rows(request, &named);
+            let mut named = std::mem::take(&mut own.feeds[feed].state.with_classes);
+            own.name_classes(request.into(), &mut named);
+            let rows = own.rows(request.into(), &named);
             for piece in &mut own.feeds[feed].pieces {
                 piece.forget();
                 piece.ask(&mut self.units, rows.iter());
             }
-            own.feeds[feed].with_classes = named;
+            own.feeds[feed].state.with_classes = named;
         }
     }
 
@@ -472,18 +425,16 @@ impl Model {
             let Answer::Closed { closed, feed } = self.answers[index] else {
                 continue;
             };
-            let own = &mut self.closed[closed].feeds[feed];
-            let mut room = std::mem::take(&mut own.room);
-            let mut grids = std::mem::take(&mut own.grids);
+            let mut state = std::mem::take(&mut self.closed[closed].feeds[feed].state);
             let (request, numbers) = engine.request_and_numbers(index);
             let (own, sources) = (&self.closed[closed], self.sources());
-            let (its, work) = (&own.feeds[feed], (&mut room, &mut grids));
-            let rows = own.rows(request, &its.with_classes);
-            own.forward_in_grids(its, sources, rows, work, (&mut *numbers, rows_are_new));
+            let rows = own.rows(request.into(), &state.with_classes);
+            let work = (&mut state.room, &mut state.grids);
+            let out = (&mut *numbers, rows_are_new);
+            own.forward_in_grids(&own.feeds[feed], sources, rows, work, out);
             let done = own.in_range(sources, numbers);
             let done = done.map_err(|wrong| self.refuse((closed, feed), rows, wrong));
-            let own = &mut self.closed[closed].feeds[feed];
-            (own.room, own.grids) = (room, grids);
+            self.closed[closed].feeds[feed].state = state;
             done?;
         }
         Ok(())
@@ -497,25 +448,40 @@ impl Model {
         for index in 0..self.answers.len() {
             if let Answer::Closed { closed, feed } = self.answers[index] {
                 let (request, numbers) = engine.request_and_numbers(index);
-                let own = &self.closed[closed];
-                let rows = own.rows(request, &own.feeds[feed].with_classes);
-                self.closed_form((closed, feed), rows, &mut Room::default(), numbers)?;
+                self.closed_form((closed, feed), request.into(), numbers)?;
             }
         }
         Ok(())
     }
 
     fn closed_form<T: Precision>(
-        &self,
+        &mut self,
         (closed, feed): (usize, usize),
         rows: Rows<'_>,
-        room: &mut Room<T>,
         numbers: &mut [T],
     ) -> Result<(), Diagnostics> {
+        self.set_numbers(rows.numbers);
         let (own, sources) = (&self.closed[closed], self.sources());
-        own.forward(&own.feeds[feed], sources, rows, None, room, numbers);
+        let (mut named, mut room) = (Vec::new(), Room::default());
+        own.name_classes(rows, &mut named);
+        let rows = own.rows(rows, &named);
+        let its = &own.feeds[feed];
+        own.forward(its, sources, rows, &Grids::default(), &mut room, numbers);
         let done = own.in_range(sources, numbers);
         done.map_err(|wrong| self.refuse((closed, feed), rows, wrong))
+    }
+
+    /// The closed form of a predicate, and how it is applied to rows of individuals and numbers.
+    fn feed_of_closed(
+        &self,
+        predicate: PredicateId,
+    ) -> Result<Option<(usize, usize)>, Diagnostics> {
+        let shape = rows_shape(&self.theory[predicate].arguments)?;
+        let found = self.closed.iter().position(|c| c.predicate == predicate);
+        Ok(found.and_then(|closed| {
+            let mut feeds = self.closed[closed].feeds.iter();
+            Some((closed, feeds.position(|feed| feed.shape == shape)?))
+        }))
     }
 
     /// The values of a closed form for rows of individuals and numbers, in double precision. Rows of a softmax are without the
@@ -525,25 +491,13 @@ impl Model {
         predicate: PredicateId,
         rows: Rows<'_>,
     ) -> Result<Vec<f64>, Diagnostics> {
-        let shape = rows_shape(&self.theory[predicate].arguments)?;
-        let found = self.closed.iter().position(|c| c.predicate == predicate);
-        let same = |feed: &ClosedFeed| feed.shape == shape;
-        let feed = found.and_then(|closed| self.closed[closed].feeds.iter().position(same));
-        let (Some(closed), Some(feed)) = (found, feed) else {
+        let Some((closed, feed)) = self.feed_of_closed(predicate)? else {
             let what = "there is no closed form to evaluate";
             return Err(Diagnostic::error(Code::CannotPredict, what).into());
         };
-        self.set_numbers(rows.numbers);
-        let mut named = Vec::new();
-        let rows = match self.closed[closed].classes {
-            None => rows,
-            Some(classes) => {
-                with_classes(rows.individuals, rows.count, classes, &mut named);
-                Rows::new(&named, rows.arity + 1, rows.numbers)
-            }
-        };
-        let mut numbers = vec![0.0; rows.count];
-        self.closed_form((closed, feed), rows, &mut Room::default(), &mut numbers)?;
+        let classes = self.closed[closed].classes.unwrap_or(1) as usize;
+        let mut numbers = vec![0.0; rows.count * classes];
+        self.closed_form((closed, feed), rows, &mut numbers)?;
         self.unless_stopped()?;
         Ok(numbers)
     }
@@ -562,18 +516,10 @@ impl Model {
             let Answer::Closed { closed, feed } = self.answers[index] else {
                 continue;
             };
-            if !self.closed[closed].feeds[feed].targets.is_empty() {
-                continue;
-            }
             let (request, numbers) = engine.request_and_numbers(index);
-            self.set_numbers(request.numbers());
-            let (mut named, room) = (Vec::new(), &mut Room::default());
-            let own = &self.closed[closed];
-            if let Some(classes) = own.classes {
-                with_classes(request.individuals(), request.rows(), classes, &mut named);
-            }
-            let rows = own.rows(request, &named);
-            if let Err(errors) = self.closed_form((closed, feed), rows, room, numbers) {
+            if self.closed[closed].feeds[feed].targets.is_empty()
+                && let Err(errors) = self.closed_form((closed, feed), request.into(), numbers)
+            {
                 wrong.extend(errors);
             }
         }
@@ -596,109 +542,80 @@ impl Model {
     }
 
     fn backward_closed_form(&mut self, closed: usize, feed: usize, request: &Request, by: &[f32]) {
-        let own = &mut self.closed[closed].feeds[feed];
-        if own.back.is_empty() {
+        if self.closed[closed].feeds[feed].back.is_empty() {
             return;
         }
-        let mut room = std::mem::take(&mut own.room);
-        let mut grids = std::mem::take(&mut own.grids);
-        let with_classes = std::mem::take(&mut own.with_classes);
-        let Room { lanes, kept } = &mut room;
-        let targets = std::mem::take(&mut own.targets);
-        // Lanes have tables of derivatives of their own, which must be worth being added up.
-        let mut sizes = 0;
-        for (at, target) in targets.iter().enumerate() {
-            let gradients = self.gradients_of(*target);
-            sizes += gradients.len();
-            let first = &mut lanes[0].gradients;
-            if first.len() <= at {
-                first.resize(at + 1, Floats::default());
-            }
-            std::mem::swap(&mut first[at], gradients);
-        }
-        let own = &self.closed[closed];
-        let rows = own.rows(request, &with_classes);
+        let mut state = std::mem::take(&mut self.closed[closed].feeds[feed].state);
+        let State {
+            room: Room { lanes, kept },
+            grids,
+            with_classes,
+        } = &mut state;
+        // The first lane adds to the model's; the others have tables of their own, which must be worth being added up.
+        std::mem::swap(&mut lanes[0].gradients, &mut self.gradients);
+        let (own, sources) = (&self.closed[closed], self.sources());
+        let its = &own.feeds[feed];
+        let rows = own.rows(request.into(), with_classes);
+        let lengths = its.targets.iter().map(|t| lanes[0].gradients.of(*t).len());
+        let sizes: usize = lengths.sum();
         // Those of grids have next to nothing to do there.
         let one_by_one = rows.count - grids.rows();
         let worth = 1 + one_by_one * own.tape.width / (8 * sizes).max(1);
-        let count = own.lanes(one_by_one).min(worth);
+        let lanes = &mut lanes[..own.lanes(one_by_one).min(worth)];
         let learnt: usize = own.form.learnt().iter().map(|(_, x)| x.len()).sum();
-        let (first, others) = lanes.split_at_mut(1);
-        for lane in others[..count - 1].iter_mut() {
-            lane.gradients.resize(targets.len(), Floats::default());
-            for (gradients, first) in lane.gradients.iter_mut().zip(&first[0].gradients) {
-                // All of them are 0 since they were added up.
-                if gradients.len() != first.len() {
-                    gradients.reset(first.len());
-                }
-            }
-        }
-        for lane in &mut lanes[..count] {
+        for lane in &mut *lanes {
             lane.by_learnt.clear();
             lane.by_learnt.resize(learnt, 0.0);
         }
-        self.closed[closed].feeds[feed].targets = targets;
-        let (own, sources) = (&self.closed[closed], self.sources());
-        let its = &own.feeds[feed];
+        if let [first, others @ ..] = &mut *lanes {
+            for lane in others {
+                for &target in &its.targets {
+                    // All of them are 0 since they were added up.
+                    let length = first.gradients.of(target).len();
+                    let own = lane.gradients.of(target);
+                    if own.len() != length {
+                        own.reset(length);
+                    }
+                }
+            }
+        }
         let kept = kept.as_deref().unwrap_or_default();
-        match grids.are_none() {
-            true => {
-                let work = (&mut lanes[..count], &mut [][..]);
-                own.backward(its, sources, rows, None, work, (kept, by));
-            }
-            false => {
-                grids.take_in(by);
-                let mut by_sums = std::mem::take(&mut grids.by_sums);
-                let (rows, by) = (grids.in_order(rows), &grids.numbers);
-                let work = (&mut lanes[..count], &mut by_sums[..]);
-                own.backward(its, sources, rows, Some(&grids), work, (kept, by));
-                grids.by_sums = by_sums;
-                let parts = (&its.splits[..], &its.pieces[..], its.arity);
-                let place_of = |table| its.targets.iter().position(|t| *t == Target::Table(table));
-                grids.backward(
-                    parts,
-                    sources,
-                    &mut lanes[0].gradients,
-                    |sort, individual| {
-                        let vectors = &sources.vectors[sort];
-                        let (table, row) = vectors.learnt(individual)?;
-                        Some((place_of(table)?, row * vectors.width()))
-                    },
-                );
-            }
+        if grids.are_none() {
+            own.backward(its, sources, rows, grids, (lanes, &mut []), (kept, by));
+        } else {
+            grids.take_in(by);
+            let mut by_sums = std::mem::take(&mut grids.by_sums);
+            let (rows, by) = (grids.in_order(rows), &grids.numbers);
+            own.backward(its, sources, rows, grids, (lanes, &mut by_sums), (kept, by));
+            grids.by_sums = by_sums;
+            let parts = (&its.splits[..], &its.pieces[..], its.arity);
+            grids.backward(parts, sources, &mut lanes[0].gradients);
         }
-        self.add_up(closed, feed, &mut lanes[..count]);
-        let own = &mut self.closed[closed].feeds[feed];
-        (own.room, own.grids, own.with_classes) = (room, grids, with_classes);
+        own.add_up(its, lanes);
+        std::mem::swap(&mut lanes[0].gradients, &mut self.gradients);
+        self.closed[closed].feeds[feed].state = state;
     }
+}
 
-    /// Adds what the lanes have found to the gradients, in their order.
-    fn add_up(&mut self, closed: usize, feed: usize, lanes: &mut [Lane<f32>]) {
-        for at in 0..self.closed[closed].feeds[feed].targets.len() {
-            let mut sum = std::mem::take(&mut lanes[0].gradients[at]);
-            for lane in &mut lanes[1..] {
-                add(&mut sum, &mut lane.gradients[at]);
-            }
-            // What stood there while the lanes worked has no numbers, and is kept for the next time.
-            let target = self.closed[closed].feeds[feed].targets[at];
-            std::mem::swap(self.gradients_of(target), &mut sum);
-            lanes[0].gradients[at] = sum;
-        }
+impl Closed {
+    /// Adds what the lanes have found to what the first has, in their order.
+    fn add_up(&self, feed: &ClosedFeed, lanes: &mut [Lane<f32>]) {
         let mut start = 0;
-        for at in 0..self.closed[closed].learnt.len() {
-            let table = &mut self.learnable[self.closed[closed].learnt[at]];
-            for (k, gradient) in table.gradients.iter_mut().enumerate() {
+        for (&table, (_, first)) in self.learnt.iter().zip(self.form.learnt()) {
+            for k in 0..first.len() {
                 let sum: f64 = lanes.iter().map(|lane| lane.by_learnt[start + k]).sum();
-                *gradient += sum as f32;
+                lanes[0].gradients.tables[table][k] += sum as f32;
             }
-            start += table.values.len();
+            start += first.len();
         }
-    }
-
-    fn gradients_of(&mut self, target: Target) -> &mut Floats {
-        match target {
-            Target::Table(table) => &mut self.learnable[table].gradients,
-            Target::Unit(unit) => &mut self.units[unit].by_outputs,
+        let [first, others @ ..] = lanes else { return };
+        for lane in others {
+            for target in &feed.targets {
+                let found = lane.gradients.of(*target).iter_mut();
+                // They are 0 for the next time.
+                let pairs = first.gradients.of(*target).iter_mut().zip(found);
+                pairs.for_each(|(sum, x)| *sum += std::mem::take(x));
+            }
         }
     }
 }

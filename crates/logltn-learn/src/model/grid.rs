@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::Rows;
+use super::gradients::Gradients;
 use super::inputs::Sources;
 use super::unit::Piece;
 use crate::closed_form::{Plan, Tape};
@@ -149,6 +150,17 @@ impl Vector {
     fn read(self, sources: Sources<'_>, individual: u32, out: &mut [f32]) {
         sources.vectors[self.sort].read(individual, self.from, out, sources.learnable);
     }
+
+    /// The derivatives by this many of its numbers, if it is learnt.
+    fn gradients<'g>(
+        self,
+        sources: Sources<'_>,
+        gradients: &'g mut Gradients,
+        individual: u32,
+        length: usize,
+    ) -> Option<&'g mut [f32]> {
+        gradients.of_vector(&sources.vectors[self.sort], individual, (self.from, length))
+    }
 }
 
 /// The ways to cut a closed form's arguments in two.
@@ -166,20 +178,19 @@ pub(super) fn splits(
     let mut splits = Vec::new();
     for place in 0..arity {
         let mut sums = Vec::new();
-        for sum in tape.factored().filter(|sum| sum.length >= SHORTEST) {
+        for (at, leaves, length) in tape.factored().filter(|sum| sum.2 >= SHORTEST) {
             let of_vectors = |leaf: &usize| matches!(pieces[*leaf], Piece::Vector { .. });
-            if !sum.leaves.iter().all(of_vectors) {
+            if !leaves.iter().all(of_vectors) {
                 continue;
             }
             let own = |leaf: &usize| vector(&pieces[*leaf]).place == place;
-            let (alone, together): (Vec<usize>, Vec<usize>) =
-                sum.leaves.iter().partition(|l| own(l));
+            let (alone, together): (Vec<usize>, Vec<usize>) = leaves.iter().partition(|l| own(l));
             if let [alone] = alone[..] {
                 sums.push(Factors {
-                    at: sum.at,
+                    at,
                     alone,
                     together,
-                    length: sum.length,
+                    length,
                 });
             }
         }
@@ -398,14 +409,12 @@ impl Grids {
         }
     }
 
-    /// Adds the derivatives by all vectors of grids, from those by the sums. `to` says which table those of an individual
-    /// belong to, and where.
+    /// Adds the derivatives by all vectors of grids, from those by the sums.
     pub fn backward(
         &mut self,
         (splits, pieces, arity): (&[Split], &[Piece], usize),
         sources: Sources<'_>,
-        tables: &mut [Floats],
-        to: impl Fn(usize, u32) -> Option<(usize, usize)>,
+        gradients: &mut Gradients,
     ) {
         for grid in &self.all[..self.count] {
             let split = &splits[grid.split];
@@ -430,10 +439,9 @@ impl Grids {
                 });
                 let piece = vector(&pieces[factors.alone]);
                 for (by, &individual) in by.chunks_exact(stride).zip(&grid.alone) {
-                    if let Some((table, start)) = to(piece.sort, individual) {
-                        let sums = &mut tables[table][start + piece.from..][..length];
-                        sums.iter_mut().zip(by).for_each(|(sum, by)| *sum += by);
-                    }
+                    let sums = piece.gradients(sources, gradients, individual, length);
+                    let pairs = sums.into_iter().flatten().zip(by);
+                    pairs.for_each(|(sum, by)| *sum += by);
                 }
                 factors.room(m, by);
                 let parts = by.par_chunks_mut(ROWS * stride).enumerate();
@@ -441,14 +449,8 @@ impl Grids {
                     weighted_sums(&weights[i * ROWS * n..], [n, 1], alone, stride, out);
                 });
                 let room = &mut self.single;
-                factors.hand_on(
-                    (pieces, arity),
-                    sources,
-                    &grid.together,
-                    by,
-                    (tables, room),
-                    &to,
-                );
+                let rows = (&grid.together[..], arity);
+                factors.hand_on(pieces, sources, rows, by, (gradients, room));
             }
         }
     }
@@ -458,19 +460,20 @@ impl Factors {
     /// From derivatives by products of what stands together those by each factor.
     fn hand_on(
         &self,
-        (pieces, arity): (&[Piece], usize),
+        pieces: &[Piece],
         sources: Sources<'_>,
-        rows: &[u32],
+        (rows, arity): (&[u32], usize),
         by: &[f32],
-        (tables, [factor, slope]): (&mut [Floats], &mut [Vec<f32>; 2]),
-        to: impl Fn(usize, u32) -> Option<(usize, usize)>,
+        (gradients, [factor, slope]): (&mut Gradients, &mut [Vec<f32>; 2]),
     ) {
         factor.resize(self.length, 0.0);
         slope.resize(self.length, 0.0);
         for (by, row) in by.chunks_exact(self.stride()).zip(rows.chunks_exact(arity)) {
             for (at, &leaf) in self.together.iter().enumerate() {
                 let piece = vector(&pieces[leaf]);
-                let Some((table, start)) = to(piece.sort, row[piece.place]) else {
+                let individual = row[piece.place];
+                let Some(sums) = piece.gradients(sources, gradients, individual, self.length)
+                else {
                     continue;
                 };
                 slope.copy_from_slice(&by[..self.length]);
@@ -479,7 +482,6 @@ impl Factors {
                     other.read(sources, row[other.place], factor);
                     slope.iter_mut().zip(&*factor).for_each(|(s, f)| *s *= f);
                 }
-                let sums = &mut tables[table][start + piece.from..][..self.length];
                 sums.iter_mut().zip(&*slope).for_each(|(sum, s)| *sum += s);
             }
         }

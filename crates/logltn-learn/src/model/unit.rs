@@ -2,7 +2,7 @@
 //! its inputs are put together; all rows of a step go through the network at once, each distinct one once.
 
 use logltn::ArgumentShape;
-use logltn_nn::{Floats, Network};
+use logltn_nn::Network;
 use rustc_hash::FxHashMap;
 
 /// A network and its rows of the current step.
@@ -24,7 +24,6 @@ pub(crate) struct Unit {
     pub inputs: Vec<f32>,
     pub outputs: Vec<f32>,
     pub by_inputs: Vec<f32>,
-    pub by_outputs: Floats,
 }
 
 impl Unit {

@@ -6,10 +6,11 @@ use logltn::theory::{ArgumentSort, PredicateId, SortKind};
 use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, OutputKind, Request};
 
 use super::super::build::{Builder, leaves};
-use super::super::grid::{Grids, splits};
+use super::super::gradients::Target;
+use super::super::grid::splits;
 use super::super::parameters::Parameters;
 use super::super::unit::Piece;
-use super::{Closed, ClosedFeed, Room, Target};
+use super::{Closed, ClosedFeed, Room, State};
 use crate::closed_form::ClosedForm;
 
 impl Builder<'_> {
@@ -118,8 +119,7 @@ impl Builder<'_> {
             let vectors = &self.model.vectors[*sort];
             let table = vectors.embedding.filter(|_| vectors.constants.is_none())?;
             let numbers = self.model.learnable[table].values.len();
-            let target = targets.iter().position(|t| *t == Target::Table(table))?;
-            (tape.may_stay(leaf) && u32::try_from(numbers).is_ok()).then_some((table, target))
+            (tape.may_stay(leaf) && u32::try_from(numbers).is_ok()).then_some(table)
         });
         let in_place: Vec<_> = in_place.collect();
         let stays: Vec<bool> = in_place.iter().map(Option::is_some).collect();
@@ -130,13 +130,14 @@ impl Builder<'_> {
             in_place,
             back: tape.back(&learns, &stays, &[]),
             splits: splits(tape, &pieces, arity, (&learns, &stays)),
-            grids: Grids::default(),
-            with_classes: Vec::new(),
             pieces,
             targets,
-            room: Room {
-                lanes: Vec::new(),
-                kept: Some(Vec::new()),
+            state: State {
+                room: Room {
+                    lanes: Vec::new(),
+                    kept: Some(Vec::new()),
+                },
+                ..State::default()
             },
         };
         let closed = &mut self.model.closed[closed];

@@ -5,7 +5,6 @@ use logltn::theory::PredicateId;
 use logltn_nn::Floats;
 use rayon::prelude::*;
 
-use super::super::rows_shape;
 use super::out_of_range::OutOfRange;
 use super::{Model, Rows};
 use crate::closed_form::Work;
@@ -60,14 +59,10 @@ impl Model {
         (of, individuals): (usize, usize),
         numbers: &[f64],
     ) -> Result<Option<Scores>, Diagnostics> {
-        let shape = rows_shape(&self.theory[predicate].arguments)?;
-        let Some(closed) = self.closed.iter().position(|c| c.predicate == predicate) else {
+        let Some((closed, feed)) = self.feed_of_closed(predicate)? else {
             return Ok(None);
         };
         let feeds = &self.closed[closed].feeds;
-        let Some(feed) = feeds.iter().position(|feed| feed.shape == shape) else {
-            return Ok(None);
-        };
         if !feeds[feed].splits.iter().any(|split| split.place == of) {
             return Ok(None);
         }
