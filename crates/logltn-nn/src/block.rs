@@ -167,7 +167,7 @@ impl Block {
         if let Some(activation) = operation.activation {
             let used = operation.output.used(self.rows);
             let output = &self.values[operation.output.range()][..used];
-            activation.multiply_by_derivative(processor, &mut by_output[..used], output);
+            processor.times_derivative(&mut by_output[..used], output, activation);
         }
         match &operation.kind {
             OperationKind::Dense(dense) => {
