@@ -61,18 +61,12 @@ impl<T: Real> Work<T> {
 
     /// The numbers of a result in a block of this many rows; none if there is no room for them.
     pub fn result(&self, plan: &Plan, at: usize, rows: usize) -> &[T] {
-        let start = plan.starts[at];
-        start.map_or(&[], |start| {
-            &self.values[start..][..plan.shapes[at].numbers(rows)]
-        })
+        &self.values[plan.range(at, rows)]
     }
 
     /// The same, to be filled in.
     pub fn result_mut(&mut self, plan: &Plan, at: usize, rows: usize) -> &mut [T] {
-        match plan.starts[at] {
-            Some(start) => &mut self.values[start..][..plan.shapes[at].numbers(rows)],
-            None => &mut [],
-        }
+        &mut self.values[plan.range(at, rows)]
     }
 
     /// The result of the closed form for each row.
@@ -211,10 +205,7 @@ impl<'a, T> Get<'a, T> {
     /// The numbers of one; none if it is not needed.
     #[inline(always)]
     fn all(self, at: usize) -> &'a [T] {
-        match self.plan.starts[at] {
-            Some(start) => &self.before[start..][..self.plan.shapes[at].numbers(self.rows)],
-            None => &[],
-        }
+        &self.before[self.plan.range(at, self.rows)]
     }
 }
 

@@ -7,7 +7,6 @@
 
 use rustc_hash::FxHashMap;
 
-use super::plan::Plan;
 use super::sums::{MOST_TERMS, Of, Sum};
 use super::syntax::{Binary, Unary};
 
@@ -78,7 +77,7 @@ pub(crate) enum Op {
 
 impl Op {
     /// The results that it reads.
-    fn operands(self) -> Vec<usize> {
+    pub(super) fn operands(self) -> Vec<usize> {
         match self {
             Op::Leaf(_) | Op::Learnt(_) | Op::Number(_) | Op::ByRoot => Vec::new(),
             Op::Unary(_, x) | Op::Spread(x) | Op::Total(x) | Op::Term(x, _) => vec![x],
@@ -321,61 +320,8 @@ impl Tape {
         needed
     }
 
-    /// What computes the result, if some sums are known.
-    pub fn forward(&self, known: &[usize]) -> Plan {
-        Plan::new(self.clone(), &[self.root], |at| known.contains(&at))
-    }
-
-    /// What computes the derivatives by these leaves, by what is learnt and by the sums that are known, at which it ends.
-    /// Those by leaves that stay where they are are added up there. It asks for sums over vectors that the way forward has
-    /// found, one number each a row, for three vectors that need not be read again; the rest is computed anew, which is
-    /// cheaper than reading it from memory.
-    pub fn back(&self, learns: &[bool], stays: &[bool], known: &[usize]) -> Plan {
-        let mut tape = self.clone();
-        let by = tape.derive(known);
-        let learning = |at: &usize| match tape.ops[*at] {
-            Op::Leaf(leaf) => learns[leaf],
-            Op::Learnt(_) => true,
-            _ => false,
-        };
-        let in_place = |at: &usize| match tape.ops[*at] {
-            Op::Leaf(leaf) => learns[leaf] && stays[leaf],
-            _ => false,
-        };
-        let by_leaves = self.leaves.iter().map(|(_, at)| {
-            let copied = learning(at) && !in_place(at);
-            by[*at].filter(|_| copied)
-        });
-        let by_leaves: Vec<Option<usize>> = by_leaves.collect();
-        let by_learnt = (0..by.len()).filter_map(|at| match tape.ops[at] {
-            Op::Learnt(number) => Some((number, by[at]?)),
-            _ => None,
-        });
-        let by_learnt: Vec<(usize, usize)> = by_learnt.collect();
-        let by_known = known.iter().map(|&at| {
-            let mut operands = self.ops[at].operands().into_iter();
-            by[at].filter(|_| operands.any(|x| learning(&x)))
-        });
-        let by_known: Vec<Option<usize>> = by_known.collect();
-        let in_tables = (0..tape.ops.len()).filter(|&at| match tape.ops[at] {
-            Op::SumSlopes(sum, _) => sum.terms().iter().any(in_place),
-            _ => false,
-        });
-        let copied = by_leaves.iter().chain(&by_known).flatten().copied();
-        let learnt = by_learnt.iter().map(|(_, at)| *at);
-        let wanted: Vec<usize> = copied.chain(learnt).chain(in_tables).collect();
-        let is_kept =
-            |at: usize| matches!(self.ops.get(at), Some(Op::Sum(_))) && self.shapes[at].varying;
-        Plan {
-            by_leaves,
-            by_learnt,
-            by_known,
-            ..Plan::new(tape, &wanted, is_kept)
-        }
-    }
-
     /// Appends the derivatives by all results, of which there are these; those that are known pass none on.
-    fn derive(&mut self, known: &[usize]) -> Vec<Option<usize>> {
+    pub(super) fn derive(&mut self, known: &[usize]) -> Vec<Option<usize>> {
         let mut by = vec![None; self.ops.len()];
         by[self.root] = Some(self.push(Op::ByRoot, self.shapes[self.root]));
         for at in (0..by.len()).rev() {

@@ -150,7 +150,7 @@ impl Closed {
         if grids.are_none() {
             return self.forward(feed, sources, rows, grids, room, out);
         }
-        grids.multiply(&feed.splits, &feed.pieces, sources, feed.arity);
+        grids.multiply(&feed.splits, sources, feed.arity);
         let mut numbers = std::mem::take(&mut grids.numbers);
         numbers.resize(rows.count, 0.0);
         let rows = grids.in_order(rows);
@@ -588,7 +588,7 @@ impl Model {
             let (rows, by) = (grids.in_order(rows), &grids.numbers);
             own.backward(its, sources, rows, grids, (lanes, &mut by_sums), (kept, by));
             grids.by_sums = by_sums;
-            let parts = (&its.splits[..], &its.pieces[..], its.arity);
+            let parts = (&its.splits[..], its.arity);
             grids.backward(parts, sources, &mut lanes[0].gradients);
         }
         own.add_up(its, lanes);

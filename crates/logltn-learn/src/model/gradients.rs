@@ -20,6 +20,20 @@ pub(super) enum Target {
     Unit(usize),
 }
 
+impl Target {
+    /// What a piece of rows' inputs reads that is learnt, whether or not gradients flow back.
+    pub fn of(piece: &Piece, vectors: &[SortVectors]) -> Vec<Target> {
+        let sorts = match piece {
+            Piece::Vector { sort, .. } => vec![*sort],
+            Piece::Containment { boxes, .. } => boxes.map(|place| place.sort).to_vec(),
+            Piece::Unit { unit, .. } => return vec![Target::Unit(*unit)],
+            Piece::Number { .. } | Piece::Integer { .. } | Piece::Given { .. } => Vec::new(),
+        };
+        let tables = (sorts.iter()).flat_map(|&s| [vectors[s].embedding, vectors[s].constants]);
+        tables.flatten().map(Target::Table).collect()
+    }
+}
+
 /// Gradients by all of these.
 #[derive(Default)]
 pub(super) struct Gradients {

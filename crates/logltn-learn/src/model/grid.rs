@@ -63,8 +63,8 @@ pub(super) struct Split {
 pub(super) struct Factors {
     /// Its place among the results of the program.
     pub at: usize,
-    alone: usize,
-    together: Vec<usize>,
+    alone: Vector,
+    together: Vec<Vector>,
     length: usize,
 }
 
@@ -77,15 +77,14 @@ impl Factors {
     /// The vectors of what is alone.
     pub fn alone(
         &self,
-        pieces: &[Piece],
         sources: Sources<'_>,
         individuals: impl Iterator<Item = u32>,
         out: &mut Floats,
     ) {
-        let (piece, stride) = (vector(&pieces[self.alone]), self.stride());
-        for (out, individual) in out.chunks_exact_mut(stride).zip(individuals) {
+        let rows = out.chunks_exact_mut(self.stride());
+        for (out, individual) in rows.zip(individuals) {
             let (out, filling) = out.split_at_mut(self.length);
-            piece.read(sources, individual, out);
+            self.alone.read(sources, individual, out);
             filling.fill(0.0);
         }
     }
@@ -93,7 +92,6 @@ impl Factors {
     /// The products of what stands together, for each of some rows.
     pub fn together(
         &self,
-        pieces: &[Piece],
         sources: Sources<'_>,
         rows: &[u32],
         arity: usize,
@@ -105,9 +103,8 @@ impl Factors {
             let (out, filling) = out.split_at_mut(self.length);
             filling.fill(0.0);
             out.fill(1.0);
-            for &leaf in &self.together {
-                let piece = vector(&pieces[leaf]);
-                piece.read(sources, row[piece.place], factor);
+            for vector in &self.together {
+                vector.read(sources, row[vector.place], factor);
                 out.iter_mut().zip(&*factor).for_each(|(x, f)| *x *= f);
             }
         }
@@ -135,31 +132,10 @@ struct Vector {
     from: usize,
 }
 
-fn vector(piece: &Piece) -> Vector {
-    match *piece {
-        Piece::Vector {
-            place, sort, from, ..
-        } => Vector { place, sort, from },
-        // `splits` has seen to it.
-        _ => unreachable!("only vectors are factors"),
-    }
-}
-
 impl Vector {
     #[inline(always)]
     fn read(self, sources: Sources<'_>, individual: u32, out: &mut [f32]) {
         sources.vectors[self.sort].read(individual, self.from, out, sources.learnable);
-    }
-
-    /// The derivatives by this many of its numbers, if it is learnt.
-    fn gradients<'g>(
-        self,
-        sources: Sources<'_>,
-        gradients: &'g mut Gradients,
-        individual: u32,
-        length: usize,
-    ) -> Option<&'g mut [f32]> {
-        gradients.of_vector(&sources.vectors[self.sort], individual, (self.from, length))
     }
 }
 
@@ -179,12 +155,18 @@ pub(super) fn splits(
     for place in 0..arity {
         let mut sums = Vec::new();
         for (at, leaves, length) in tape.factored().filter(|sum| sum.2 >= SHORTEST) {
-            let of_vectors = |leaf: &usize| matches!(pieces[*leaf], Piece::Vector { .. });
-            if !leaves.iter().all(of_vectors) {
+            let vector = |leaf: &usize| match pieces[*leaf] {
+                Piece::Vector {
+                    place, sort, from, ..
+                } => Some(Vector { place, sort, from }),
+                _ => None,
+            };
+            let Some(vectors) = leaves.iter().map(vector).collect::<Option<Vec<_>>>() else {
                 continue;
-            }
-            let own = |leaf: &usize| vector(&pieces[*leaf]).place == place;
-            let (alone, together): (Vec<usize>, Vec<usize>) = leaves.iter().partition(|l| own(l));
+            };
+            let (alone, together): (Vec<Vector>, Vec<Vector>) = vectors
+                .into_iter()
+                .partition(|vector| vector.place == place);
             if let [alone] = alone[..] {
                 sums.push(Factors {
                     at,
@@ -369,13 +351,7 @@ impl Grids {
     }
 
     /// Finds the sums of all rows of grids.
-    pub fn multiply(
-        &mut self,
-        splits: &[Split],
-        pieces: &[Piece],
-        sources: Sources<'_>,
-        arity: usize,
-    ) {
+    pub fn multiply(&mut self, splits: &[Split], sources: Sources<'_>, arity: usize) {
         self.sums.resize(self.rows() * self.per_row, 0.0);
         for grid in &mut self.all[..self.count] {
             let split = &splits[grid.split];
@@ -390,8 +366,8 @@ impl Grids {
                 factors.room(m, together);
                 factors.room(n, alone);
                 let room = (&mut *together, &mut self.single[0]);
-                factors.together(pieces, sources, &grid.together, arity, room);
-                factors.alone(pieces, sources, grid.alone.iter().copied(), alone);
+                factors.together(sources, &grid.together, arity, room);
+                factors.alone(sources, grid.alone.iter().copied(), alone);
                 self.products.resize(m * n, 0.0);
                 if self.rooms.len() < m.div_ceil(ROWS) {
                     self.rooms.resize_with(m.div_ceil(ROWS), Floats::default);
@@ -412,7 +388,7 @@ impl Grids {
     /// Adds the derivatives by all vectors of grids, from those by the sums.
     pub fn backward(
         &mut self,
-        (splits, pieces, arity): (&[Split], &[Piece], usize),
+        (splits, arity): (&[Split], usize),
         sources: Sources<'_>,
         gradients: &mut Gradients,
     ) {
@@ -437,9 +413,10 @@ impl Grids {
                 parts.for_each(|(i, out)| {
                     weighted_sums(&weights[i * ROWS..], [1, n], together, stride, out);
                 });
-                let piece = vector(&pieces[factors.alone]);
+                let Vector { sort, from, .. } = factors.alone;
+                let vectors = &sources.vectors[sort];
                 for (by, &individual) in by.chunks_exact(stride).zip(&grid.alone) {
-                    let sums = piece.gradients(sources, gradients, individual, length);
+                    let sums = gradients.of_vector(vectors, individual, (from, length));
                     let pairs = sums.into_iter().flatten().zip(by);
                     pairs.for_each(|(sum, by)| *sum += by);
                 }
@@ -450,7 +427,7 @@ impl Grids {
                 });
                 let room = &mut self.single;
                 let rows = (&grid.together[..], arity);
-                factors.hand_on(pieces, sources, rows, by, (gradients, room));
+                factors.hand_on(sources, rows, by, (gradients, room));
             }
         }
     }
@@ -460,7 +437,6 @@ impl Factors {
     /// From derivatives by products of what stands together those by each factor.
     fn hand_on(
         &self,
-        pieces: &[Piece],
         sources: Sources<'_>,
         (rows, arity): (&[u32], usize),
         by: &[f32],
@@ -469,16 +445,14 @@ impl Factors {
         factor.resize(self.length, 0.0);
         slope.resize(self.length, 0.0);
         for (by, row) in by.chunks_exact(self.stride()).zip(rows.chunks_exact(arity)) {
-            for (at, &leaf) in self.together.iter().enumerate() {
-                let piece = vector(&pieces[leaf]);
-                let individual = row[piece.place];
-                let Some(sums) = piece.gradients(sources, gradients, individual, self.length)
-                else {
+            for (at, vector) in self.together.iter().enumerate() {
+                let vectors = &sources.vectors[vector.sort];
+                let numbers = (vector.from, self.length);
+                let Some(sums) = gradients.of_vector(vectors, row[vector.place], numbers) else {
                     continue;
                 };
                 slope.copy_from_slice(&by[..self.length]);
-                for &other in self.together[..at].iter().chain(&self.together[at + 1..]) {
-                    let other = vector(&pieces[other]);
+                for other in self.together[..at].iter().chain(&self.together[at + 1..]) {
                     other.read(sources, row[other.place], factor);
                     slope.iter_mut().zip(&*factor).for_each(|(s, f)| *s *= f);
                 }

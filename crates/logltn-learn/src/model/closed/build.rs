@@ -92,18 +92,7 @@ impl Builder<'_> {
         let mut targets: Vec<Target> = Vec::new();
         let mut learns = Vec::new();
         for piece in &pieces {
-            let found: Vec<Target> = match piece {
-                Piece::Vector { sort, .. } => {
-                    let vectors = &self.model.vectors[*sort];
-                    let tables = [vectors.embedding, vectors.constants];
-                    tables.into_iter().flatten().map(Target::Table).collect()
-                }
-                Piece::Unit { unit, .. } => vec![Target::Unit(*unit)],
-                Piece::Number { .. }
-                | Piece::Integer { .. }
-                | Piece::Given { .. }
-                | Piece::Containment { .. } => Vec::new(),
-            };
+            let found = Target::of(piece, &self.model.vectors);
             learns.push(!found.is_empty());
             for target in found {
                 if !targets.contains(&target) {

@@ -91,7 +91,7 @@ impl Model {
             let mut vectors = Floats::default();
             factors.room(count, &mut vectors);
             let room = (&mut vectors, &mut Vec::new());
-            factors.together(&feed.pieces, sources, questions, feed.arity, room);
+            factors.together(sources, questions, feed.arity, room);
             vectors
         });
         let together: Vec<Floats> = together.collect();
@@ -109,7 +109,7 @@ impl Model {
             {
                 factors.room(width, &mut room.alone);
                 let those = first..first + width as u32;
-                factors.alone(&feed.pieces, sources, those, &mut room.alone);
+                factors.alone(sources, those, &mut room.alone);
                 sums.resize(out.len(), 0.0);
                 let sums = if whole { &mut *out } else { &mut sums[..] };
                 factors.dots(together, &room.alone, &mut room.packed, sums);
