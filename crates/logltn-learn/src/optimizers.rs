@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use logltn_nn::{Adam, AdamSettings, OptimizerState, Sgd, SgdSettings, sum_of_squares};
+use logltn_nn::{AdamSettings, OptimizerState, sum_of_squares};
 
 use crate::model::Model;
 use crate::part_names::belongs;
@@ -30,19 +30,13 @@ pub(crate) struct Frozen {
 #[derive(Debug)]
 struct OptimizedBlock {
     name: String,
-    block: Block,
+    optimizer: logltn_nn::Optimizer,
     /// How many numbers a row has, if rows without a gradient stay unchanged.
     row: Option<usize>,
     /// The numbers that stay unchanged.
     frozen: Vec<Range<usize>>,
     /// What they are.
     held: Vec<f32>,
-}
-
-#[derive(Debug)]
-enum Block {
-    Adam(Adam),
-    Sgd(Sgd),
 }
 
 /// The square of more is infinite in single precision; with a margin, as several steps add up.
@@ -156,7 +150,7 @@ impl Optimizers {
         model.visit_rows(&mut |name, values, gradients, rows| {
             cover(blocks, at, (kind, frozen), name, values.len());
             let OptimizedBlock {
-                block,
+                optimizer,
                 row,
                 frozen,
                 held,
@@ -174,12 +168,9 @@ impl Optimizers {
             }
             let times = if twice == Some(name) { 2 } else { 1 };
             for _ in 0..times {
-                match (&mut *block, *row) {
-                    (Block::Adam(adam), Some(width)) => {
-                        adam.step_rows((width, rows), rate, values, gradients)
-                    }
-                    (Block::Adam(adam), None) => adam.step(rate, values, gradients),
-                    (Block::Sgd(sgd), _) => sgd.step(rate, values, gradients),
+                match *row {
+                    Some(width) => optimizer.step_rows((width, rows), rate, values, gradients),
+                    None => optimizer.step(rate, values, gradients),
                 }
             }
             let mut held = held.iter();
@@ -192,18 +183,13 @@ impl Optimizers {
 
     /// What the optimizer of each block remembers, by the block's name.
     pub fn states(&self) -> impl Iterator<Item = (&str, &OptimizerState)> {
-        self.blocks.iter().map(|optimised| match &optimised.block {
-            Block::Adam(adam) => (optimised.name.as_str(), adam.state()),
-            Block::Sgd(sgd) => (optimised.name.as_str(), sgd.state()),
-        })
+        let blocks = self.blocks.iter();
+        blocks.map(|block| (block.name.as_str(), block.optimizer.state()))
     }
 
     pub fn states_mut(&mut self) -> impl Iterator<Item = &mut OptimizerState> {
         let blocks = self.blocks.iter_mut();
-        blocks.map(|optimised| match &mut optimised.block {
-            Block::Adam(adam) => adam.state_mut(),
-            Block::Sgd(sgd) => sgd.state_mut(),
-        })
+        blocks.map(|block| block.optimizer.state_mut())
     }
 }
 
@@ -223,7 +209,7 @@ fn cover(
     let constants = frozen.constants.iter().filter(|(block, _)| block == name);
     let optimised = OptimizedBlock {
         name: name.to_string(),
-        block: Block::new(kind, length),
+        optimizer: optimizer(kind, length),
         row: None,
         frozen: match whole {
             true => vec![Range {
@@ -237,21 +223,14 @@ fn cover(
     blocks.insert(at, optimised);
 }
 
-impl Block {
-    fn new(kind: Optimizer, length: usize) -> Block {
-        match kind {
-            Optimizer::Adam | Optimizer::SparseAdam => {
-                Block::Adam(Adam::new(AdamSettings::default(), length))
-            }
-            Optimizer::AdamW { weight_decay } => {
-                Block::Adam(Adam::new(AdamSettings::adamw(weight_decay as f32), length))
-            }
-            Optimizer::Sgd { momentum, .. } => {
-                let settings = SgdSettings {
-                    momentum: momentum as f32,
-                };
-                Block::Sgd(Sgd::new(settings, length))
-            }
+/// The optimizer of a block of this many numbers.
+fn optimizer(kind: Optimizer, length: usize) -> logltn_nn::Optimizer {
+    let settings = match kind {
+        Optimizer::Adam | Optimizer::SparseAdam => AdamSettings::default(),
+        Optimizer::AdamW { weight_decay } => AdamSettings::adamw(weight_decay as f32),
+        Optimizer::Sgd { momentum, .. } => {
+            return logltn_nn::Optimizer::sgd(momentum as f32, length);
         }
-    }
+    };
+    logltn_nn::Optimizer::adam(settings, length)
 }

@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use logltn_nn::{Activation, Adam, AdamSettings, Network, NetworkSpec, lenet, mlp};
+use logltn_nn::{Activation, AdamSettings, Network, NetworkSpec, Optimizer, lenet, mlp};
 
 fn main() {
     let repetitions = std::env::args()
@@ -21,7 +21,7 @@ fn main() {
 
 fn measure(name: &str, spec: &NetworkSpec, rows: usize, repetitions: usize) {
     let mut network = Network::new(spec, 1).expect("the networks above are possible");
-    let mut adam = Adam::new(AdamSettings::default(), network.parameters().len());
+    let mut adam = Optimizer::adam(AdamSettings::default(), network.parameters().len());
     let input: Vec<f32> = (0..rows * network.input_shape().len())
         .map(|i| (i as f32 * 0.37).sin())
         .collect();

@@ -2,8 +2,6 @@
 
 use logltn_vector::Real;
 
-use crate::processor::Processor;
-
 /// A function of one number, applied to every element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Activation {
@@ -51,16 +49,6 @@ impl Activation {
                     kernels.sigmoid(argument, x);
                 }
             }
-        }
-    }
-
-    /// d = d · f′(x), where y = f(x)
-    pub(crate) fn multiply_by_derivative(self, processor: Processor, d: &mut [f32], y: &[f32]) {
-        match self {
-            Self::Elu => processor.times_elu_derivative(d, y),
-            Self::Relu => processor.times_relu_derivative(d, y),
-            Self::Tanh => processor.times_tanh_derivative(d, y),
-            Self::Sigmoid => processor.times_sigmoid_derivative(d, y),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One block of rows goes through the network, forward and back.
 
-use crate::buffer::{Buffer, LANES};
+use crate::buffer::{Floats, LANES};
 use crate::compile::{Convolution, Operation, OperationKind, Piece, Program};
 use crate::convolution::{ConvolutionTask, WeightGradientTask};
 use crate::dropout::Draw;
@@ -19,9 +19,9 @@ pub(crate) struct Block {
     /// The number of rows; the last block of a batch may have fewer than the others.
     rows: usize,
     /// The input and the output of every operation.
-    values: Buffer,
+    values: Floats,
     /// The gradients by all of these, once the way back has begun.
-    by_values: Buffer,
+    by_values: Floats,
     /// For each pooled pixel, which of its tile won.
     winners: Vec<u32>,
 }
@@ -167,7 +167,7 @@ impl Block {
         if let Some(activation) = operation.activation {
             let used = operation.output.used(self.rows);
             let output = &self.values[operation.output.range()][..used];
-            activation.multiply_by_derivative(processor, &mut by_output[..used], output);
+            processor.times_derivative(&mut by_output[..used], output, activation);
         }
         match &operation.kind {
             OperationKind::Dense(dense) => {

@@ -10,47 +10,6 @@ pub const LANES: usize = 16;
 #[repr(C, align(64))]
 struct Line([f32; LANES]);
 
-/// Floats that begin at a cache line; a slice of them in all but name.
-#[derive(Clone, Debug, Default)]
-pub struct Buffer {
-    lines: Vec<Line>,
-}
-
-impl Buffer {
-    /// `length` zeros, rounded up to whole lines.
-    pub fn zeros(length: usize) -> Self {
-        let mut buffer = Self::default();
-        buffer.grow(length);
-        buffer
-    }
-
-    /// At least `length` floats, the new ones zero. Memory is only asked for if there was never as much.
-    pub fn grow(&mut self, length: usize) {
-        let lines = length.div_ceil(LANES);
-        if lines > self.lines.len() {
-            self.lines.resize(lines, Line([0.0; LANES]));
-        }
-    }
-}
-
-impl Deref for Buffer {
-    type Target = [f32];
-
-    fn deref(&self) -> &[f32] {
-        // SAFETY: a line is 16 floats without padding (its size is its alignment), so lines are floats.
-        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.lines.len() * LANES) }
-    }
-}
-
-impl DerefMut for Buffer {
-    fn deref_mut(&mut self) -> &mut [f32] {
-        // SAFETY: as above.
-        unsafe {
-            std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.lines.len() * LANES)
-        }
-    }
-}
-
 /// This many floats that begin at a cache line: a `Vec<f32>` whose vectors lie on as few lines as they can.
 ///
 /// ```
@@ -59,7 +18,7 @@ impl DerefMut for Buffer {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Floats {
-    buffer: Buffer,
+    lines: Vec<Line>,
     length: usize,
 }
 
@@ -67,14 +26,23 @@ impl Floats {
     /// This many zeros.
     pub fn zeros(length: usize) -> Self {
         let mut floats = Self::default();
-        floats.reset(length);
+        floats.grow(length);
         floats
+    }
+
+    /// At least `length` floats, the new ones zero. Memory is only asked for if there was never as much.
+    pub(crate) fn grow(&mut self, length: usize) {
+        let lines = length.div_ceil(LANES);
+        if lines > self.lines.len() {
+            self.lines.resize(lines, Line([0.0; LANES]));
+        }
+        self.length = length.max(self.length);
     }
 
     /// Makes them this many zeros. Memory is only asked for if there was never as much.
     pub fn reset(&mut self, length: usize) {
+        self.grow(length);
         self.length = length;
-        self.buffer.grow(length);
         self.fill(0.0);
     }
 }
@@ -91,13 +59,16 @@ impl Deref for Floats {
     type Target = [f32];
 
     fn deref(&self) -> &[f32] {
-        &self.buffer[..self.length]
+        // SAFETY: a line is 16 floats without padding (its size is its alignment), so lines are floats, and there are no
+        // fewer than the length.
+        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.length) }
     }
 }
 
 impl DerefMut for Floats {
     fn deref_mut(&mut self) -> &mut [f32] {
-        &mut self.buffer[..self.length]
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.length) }
     }
 }
 
@@ -112,12 +83,14 @@ mod tests {
 
     #[test]
     fn begins_at_a_cache_line_and_grows() {
-        let mut buffer = Buffer::zeros(17);
-        assert_eq!((buffer.len(), buffer.as_ptr().addr() % 64), (32, 0));
-        buffer[31] = 7.0;
-        buffer.grow(8);
-        assert_eq!(buffer.len(), 32);
-        buffer.grow(100);
-        assert_eq!((buffer.len(), buffer[31], buffer[111]), (112, 7.0, 0.0));
+        let mut floats = Floats::zeros(17);
+        assert_eq!((floats.len(), floats.as_ptr().addr() % 64), (17, 0));
+        floats[16] = 7.0;
+        floats.grow(8);
+        assert_eq!(floats.len(), 17);
+        floats.grow(100);
+        assert_eq!((floats.len(), floats[16], floats[99]), (100, 7.0, 0.0));
+        floats.reset(2);
+        assert_eq!(floats[..], [0.0; 2]);
     }
 }

@@ -37,6 +37,8 @@ pub(crate) struct Program {
     pub operations: Vec<Operation>,
     /// All parameters by name, in their order.
     pub tensors: Vec<Tensor>,
+    /// How many parameters there are.
+    pub parameters: usize,
     /// The most rows of a block.
     pub block_rows: usize,
     /// The number of floats for all places of one block.
@@ -49,8 +51,12 @@ pub(crate) struct Program {
     /// Both in panels, in the order of the operations.
     pub panels: Vec<Panel>,
     pub panels_back: Vec<Panel>,
+    /// The weights, with the fan-in and fan-out of each.
+    pub weights: Vec<(Range<usize>, [usize; 2])>,
     /// The number of gradients that are first computed block by block.
     pub partial: usize,
+    /// Which of the parameters each of these is of.
+    pub summed: Vec<(Range<usize>, Range<usize>)>,
     /// The number of floats that an operation may need while it runs.
     pub scratch: usize,
     /// Pieces of the gradients that are computed for all rows, in the order of the parameters.
@@ -160,79 +166,64 @@ pub(crate) struct Panel {
     pub packed: Range<usize>,
 }
 
-/// Hands out consecutive ranges.
-#[derive(Default)]
-struct Counter(usize);
+/// The next range of this length.
+fn take(counter: &mut usize, length: usize) -> Range<usize> {
+    let start = *counter;
+    *counter += length;
+    start..*counter
+}
 
-impl Counter {
-    fn take(&mut self, length: usize) -> Range<usize> {
-        let start = self.0;
-        self.0 += length;
-        start..self.0
-    }
-
-    /// A range that begins with a whole vector.
-    fn take_vectors(&mut self, length: usize) -> Range<usize> {
-        let range = self.take(whole_vectors(length));
-        range.start..range.start + length
-    }
+/// A range that begins with a whole vector.
+fn take_vectors(counter: &mut usize, length: usize) -> Range<usize> {
+    let start = take(counter, whole_vectors(length)).start;
+    start..start + length
 }
 
 impl Program {
     pub fn new(spec: &NetworkSpec) -> Result<Self, SpecError> {
         let shapes = spec.shapes()?;
-        let block_rows = match spec.input {
-            Shape::Image { .. } => LANES,
-            Shape::Flat(_) => FLAT_ROWS,
+        let nowhere = Extent {
+            shape: spec.input,
+            start: 0,
+            length: 0,
         };
-        let mut compiler = Compiler {
-            block_rows,
-            places: Counter::default(),
-            parameters: Counter::default(),
-            packed: Counter::default(),
-            packed_back: Counter::default(),
-            panels: vec![],
-            panels_back: vec![],
-            partial: Counter::default(),
-            winners: Counter::default(),
+        let mut program = Self {
+            input: nowhere,
+            output: nowhere,
             operations: vec![],
             tensors: vec![],
-            pieces: vec![],
+            parameters: 0,
+            block_rows: match spec.input {
+                Shape::Image { .. } => LANES,
+                Shape::Flat(_) => FLAT_ROWS,
+            },
+            block_length: 0,
+            winners: 0,
+            packed: 0,
+            packed_back: 0,
+            panels: vec![],
+            panels_back: vec![],
+            weights: vec![],
+            partial: 0,
+            summed: vec![],
             scratch: 0,
+            pieces: vec![],
             work: 0,
         };
-        let input = compiler.place(spec.input);
-        let mut last = input;
+        program.input = program.place(spec.input);
+        program.output = program.input;
         let mut at = 0;
         while at < spec.layers.len() {
-            let (operation, used) = compiler.operation(&spec.layers, &shapes, at, last);
+            let (operation, used) = program.operation(&spec.layers, &shapes, at);
             at += used;
             if let Some(operation) = operation {
-                last = operation.output;
-                compiler.operations.push(operation);
+                program.output = operation.output;
+                program.operations.push(operation);
             }
         }
-        Ok(Self {
-            input,
-            output: last,
-            operations: compiler.operations,
-            tensors: compiler.tensors,
-            block_rows,
-            block_length: compiler.places.0,
-            winners: compiler.winners.0,
-            packed: compiler.packed.0,
-            packed_back: compiler.packed_back.0,
-            panels: compiler.panels,
-            panels_back: compiler.panels_back,
-            partial: compiler.partial.0,
-            scratch: compiler.scratch,
-            pieces: compiler.pieces,
-            work: compiler.work,
-        })
+        Ok(program)
     }
-}
 
-impl Program {
     /// Whether a batch of this many rows is work for several threads.
     pub fn is_parallel(&self, rows: usize) -> bool {
         self.work.saturating_mul(rows) >= PARALLEL_WORK
@@ -251,26 +242,7 @@ impl Program {
             }
         }
     }
-}
 
-struct Compiler {
-    block_rows: usize,
-    places: Counter,
-    parameters: Counter,
-    packed: Counter,
-    packed_back: Counter,
-    panels: Vec<Panel>,
-    panels_back: Vec<Panel>,
-    partial: Counter,
-    winners: Counter,
-    operations: Vec<Operation>,
-    tensors: Vec<Tensor>,
-    pieces: Vec<Piece>,
-    scratch: usize,
-    work: usize,
-}
-
-impl Compiler {
     fn place(&mut self, shape: Shape) -> Extent {
         let length = match shape {
             Shape::Flat(length) => self.block_rows * whole_vectors(length),
@@ -278,7 +250,7 @@ impl Compiler {
         };
         Extent {
             shape,
-            start: self.places.take(length).start,
+            start: take(&mut self.block_length, length).start,
             length,
         }
     }
@@ -289,7 +261,6 @@ impl Compiler {
         layers: &[LayerSpec],
         shapes: &[Shape],
         at: usize,
-        input: Extent,
     ) -> (Option<Operation>, usize) {
         let activation_at = |at: usize| match layers.get(at) {
             Some(&LayerSpec::Activation(activation)) => Some(activation),
@@ -359,7 +330,7 @@ impl Compiler {
         let operation = Operation {
             kind,
             activation,
-            input,
+            input: self.output,
             output: self.place(shapes[at + used]),
         };
         (Some(operation), used)
@@ -367,7 +338,7 @@ impl Compiler {
 
     /// A tensor of the next parameters.
     fn tensor(&mut self, layer: usize, name: &str, shape: &[usize]) -> Range<usize> {
-        let range = self.parameters.take(shape.iter().product());
+        let range = take(&mut self.parameters, shape.iter().product());
         self.tensors.push(Tensor {
             name: format!("{layer}.{name}"),
             shape: shape.to_vec(),
@@ -376,10 +347,17 @@ impl Compiler {
         range
     }
 
+    /// Room for the gradients by these parameters that are first computed block by block.
+    fn partial(&mut self, of: &Range<usize>) -> Range<usize> {
+        let partial = take(&mut self.partial, of.len());
+        self.summed.push((of.clone(), partial.clone()));
+        partial
+    }
+
     fn dense(&mut self, inputs: usize, outputs: usize, layer: usize) -> Dense {
         let weights = self.tensor(layer, "weight", &[outputs, inputs]);
         let partial_weights = if weights.len() <= FEW_WEIGHTS {
-            Some(self.partial.take(weights.len()))
+            Some(self.partial(&weights))
         } else {
             for first in (0..outputs).step_by(PANEL) {
                 let end = outputs.min(first + PANEL);
@@ -391,26 +369,27 @@ impl Compiler {
             }
             None
         };
+        self.weights.push((weights.clone(), [inputs, outputs]));
         self.work += weights.len();
         let operation = self.operations.len();
-        let packed_weights = self.packed.take_vectors(packed_length(inputs, outputs));
-        let packed_weights_back = self
-            .packed_back
-            .take_vectors(packed_length(outputs, inputs));
+        let packed_weights = take_vectors(&mut self.packed, packed_length(inputs, outputs));
+        let packed_weights_back =
+            take_vectors(&mut self.packed_back, packed_length(outputs, inputs));
         self.panels
             .extend(panels(operation, &packed_weights, inputs, outputs));
         self.panels_back
             .extend(panels(operation, &packed_weights_back, outputs, inputs));
+        let bias = self.tensor(layer, "bias", &[outputs]);
         Dense {
             inputs,
             outputs,
             weights,
-            bias: self.tensor(layer, "bias", &[outputs]),
             packed_weights,
-            packed_bias: self.packed.take(whole_vectors(outputs)),
+            packed_bias: take(&mut self.packed, whole_vectors(outputs)),
             packed_weights_back,
             partial_weights,
-            partial_bias: self.partial.take(outputs),
+            partial_bias: self.partial(&bias),
+            bias,
         }
     }
 
@@ -428,17 +407,20 @@ impl Compiler {
         let with_margins = filters * out_height * (out_width + 2 * (kernel - 1)) * LANES;
         self.scratch = self.scratch.max(with_margins);
         self.work += weights.len() * out_height * out_width;
+        let fans = [channels, filters].map(|planes| planes * kernel * kernel);
+        self.weights.push((weights.clone(), fans));
+        let bias = self.tensor(layer, "bias", &[filters]);
         Convolution {
             channels,
             height,
             width,
             filters,
             kernel,
-            turned_weights: self.packed_back.take_vectors(weights.len()),
-            partial_weights: self.partial.take(weights.len()),
-            partial_bias: self.partial.take(filters),
+            turned_weights: take_vectors(&mut self.packed_back, weights.len()),
+            partial_weights: self.partial(&weights),
+            partial_bias: self.partial(&bias),
             weights,
-            bias: self.tensor(layer, "bias", &[filters]),
+            bias,
             pool: None,
         }
     }
@@ -456,9 +438,10 @@ impl Compiler {
             size,
             height,
             width,
-            winners: self
-                .winners
-                .take(channels * (height / size) * (width / size) * LANES),
+            winners: take(
+                &mut self.winners,
+                channels * (height / size) * (width / size) * LANES,
+            ),
         }
     }
 }

@@ -44,12 +44,12 @@
 //! Here a network learns the exclusive or:
 //!
 //! ```
-//! use logltn_nn::{Activation, Adam, AdamSettings, Network, mlp};
+//! use logltn_nn::{Activation, AdamSettings, Network, Optimizer, mlp};
 //!
 //! let input = [0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0];
 //! let labels = [0.0, 1.0, 1.0, 0.0];
 //! let mut network = Network::new(&mlp(2, &[8], 1, Activation::Tanh), 42)?;
-//! let mut adam = Adam::new(AdamSettings::default(), network.parameters().len());
+//! let mut adam = Optimizer::adam(AdamSettings::default(), network.parameters().len());
 //! for _ in 0..500 {
 //!     let output = network.forward(&input, 4);
 //!     // The loss is the sum of (output − label)².
@@ -65,7 +65,6 @@
 //! ```
 //!
 //! The learning rate is an argument of each step, so that a schedule is a function of the step and lives elsewhere.
-//! [`clip_gradient_norm`] bounds the gradients of several networks together.
 //!
 //! # Networks behind one another
 //! The last argument of [`Network::backward`] takes the gradient by the input. With it a network can stand on top of
@@ -143,12 +142,8 @@ mod tests;
 
 pub use activation::Activation;
 pub use buffer::Floats;
-pub use initialise::Initialiser;
 pub use matrix::{dots, weighted_sums};
 pub use network::Network;
-pub use optimizer::{
-    Adam, AdamSettings, OptimizerState, Sgd, SgdSettings, clip_gradient_norm, gradient_norm,
-    sum_of_squares,
-};
+pub use optimizer::{AdamSettings, Optimizer, OptimizerState, sum_of_squares};
 pub use spec::{LayerError, LayerSpec, NetworkSpec, Shape, SpecError, lenet, mlp};
 pub use tensor::Tensor;

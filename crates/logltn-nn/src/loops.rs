@@ -1,6 +1,7 @@
 //! The loops that [`crate::processor`] compiles for each kind of processor. Everything is `inline(always)`, so that it
 //! ends up in functions that say which instructions they may use.
 
+use crate::activation::Activation;
 use crate::buffer::LANES;
 use crate::kind::Kind;
 
@@ -107,23 +108,13 @@ fn times(d: &mut [f32], y: &[f32], derivative: impl Fn(f32) -> f32) {
 }
 
 #[inline(always)]
-pub(crate) fn times_elu_derivative<K: Kind>(d: &mut [f32], y: &[f32]) {
-    times(d, y, |y| if y > 0.0 { 1.0 } else { y + 1.0 });
-}
-
-#[inline(always)]
-pub(crate) fn times_relu_derivative<K: Kind>(d: &mut [f32], y: &[f32]) {
-    times(d, y, |y| if y > 0.0 { 1.0 } else { 0.0 });
-}
-
-#[inline(always)]
-pub(crate) fn times_tanh_derivative<K: Kind>(d: &mut [f32], y: &[f32]) {
-    times(d, y, |y| 1.0 - y * y);
-}
-
-#[inline(always)]
-pub(crate) fn times_sigmoid_derivative<K: Kind>(d: &mut [f32], y: &[f32]) {
-    times(d, y, |y| y * (1.0 - y));
+pub(crate) fn times_derivative<K: Kind>(d: &mut [f32], y: &[f32], activation: Activation) {
+    match activation {
+        Activation::Elu => times(d, y, |y| if y > 0.0 { 1.0 } else { y + 1.0 }),
+        Activation::Relu => times(d, y, |y| if y > 0.0 { 1.0 } else { 0.0 }),
+        Activation::Tanh => times(d, y, |y| 1.0 - y * y),
+        Activation::Sigmoid => times(d, y, |y| y * (1.0 - y)),
+    }
 }
 
 /// One step of Adam, prepared.

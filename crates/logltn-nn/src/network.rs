@@ -1,16 +1,15 @@
 //! A network: its parameters, its gradients, and a batch on its way forward and back.
 
-use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use rand_pcg::Pcg64;
 
 use crate::block::{Block, Shared};
-use crate::buffer::Buffer;
+use crate::buffer::Floats;
 use crate::compile::{OperationKind, Program};
 use crate::dropout::Draw;
-use crate::initialise::Initialiser;
+use crate::initialise::initialise;
 use crate::packed::Packed;
 use crate::processor::Processor;
 use crate::product::Start;
@@ -53,7 +52,7 @@ struct Core {
     parameters: Vec<f32>,
     packed: Packed,
     /// Memory for operations while they run, for each thread.
-    scratch: Vec<Mutex<Buffer>>,
+    scratch: Vec<Mutex<Floats>>,
     stop: Arc<AtomicBool>,
 }
 
@@ -79,7 +78,7 @@ impl Core {
     fn prepare(&mut self) {
         let threads = rayon::current_num_threads().max(1);
         while self.scratch.len() < threads {
-            let scratch = Buffer::zeros(self.program.scratch);
+            let scratch = Floats::zeros(self.program.scratch);
             self.scratch.push(Mutex::new(scratch));
         }
     }
@@ -123,49 +122,24 @@ fn blocks(all: &mut Vec<Block>, rows: usize, block_rows: usize, first_row: usize
 }
 
 impl Network {
-    /// A network with random weights, [`Initialiser::GlorotUniform`], and biases of 0. The seed decides all bits.
+    /// A network with random weights, uniform after Glorot, and biases of 0. The seed decides all bits.
     pub fn new(spec: &NetworkSpec, seed: u64) -> Result<Self, SpecError> {
-        Self::with_initialiser(spec, Initialiser::default(), seed)
-    }
-
-    /// A network with random weights of the given kind, and biases of 0. The seed decides all bits.
-    pub fn with_initialiser(
-        spec: &NetworkSpec,
-        initialiser: Initialiser,
-        seed: u64,
-    ) -> Result<Self, SpecError> {
-        Self::for_processor(spec, initialiser, seed, Processor::fastest())
+        Self::for_processor(spec, seed, Processor::fastest())
     }
 
     pub(crate) fn for_processor(
         spec: &NetworkSpec,
-        initialiser: Initialiser,
         seed: u64,
         processor: Processor,
     ) -> Result<Self, SpecError> {
         let program = Program::new(spec)?;
-        let length = program.tensors.last().map_or(0, |tensor| tensor.range.end);
+        let length = program.parameters;
         let mut parameters = vec![0.0; length];
         // The stream is PCG's default; only the seed differs between networks.
         let mut rng = Pcg64::new(seed.into(), 0x0a02_bdbf_7bb3_c0a7_ac28_fa16_a64a_bf96);
-        for operation in &program.operations {
-            match &operation.kind {
-                OperationKind::Dense(dense) => {
-                    let weights = &mut parameters[dense.weights.clone()];
-                    initialiser.fill(weights, dense.inputs, dense.outputs, &mut rng);
-                }
-                OperationKind::Convolution(convolution) => {
-                    let pixels = convolution.kernel * convolution.kernel;
-                    let weights = &mut parameters[convolution.weights.clone()];
-                    let (inputs, outputs) = (convolution.channels, convolution.filters);
-                    initialiser.fill(weights, inputs * pixels, outputs * pixels, &mut rng);
-                }
-                OperationKind::Pool(_)
-                | OperationKind::Flatten
-                | OperationKind::Copy
-                | OperationKind::Dropout(_)
-                | OperationKind::Affine(..) => {}
-            }
+        for (weights, [inputs, outputs]) in &program.weights {
+            let weights = &mut parameters[weights.clone()];
+            initialise(weights, *inputs, *outputs, &mut rng);
         }
         Ok(Self {
             spec: spec.clone(),
@@ -412,35 +386,14 @@ impl Network {
         run.backward(blocks, group, by_output, by_input, partial);
         let pieces = &core.program.pieces;
         run.pieces(pieces, blocks, start, &mut self.gradients, 0);
-        for (index, partial) in partial
-            .chunks_exact(core.program.partial.max(1))
-            .enumerate()
-        {
-            for operation in &core.program.operations {
-                let mut add = |to: &Range<usize>, from: &Range<usize>| {
-                    let (to, from) = (&mut self.gradients[to.clone()], &partial[from.clone()]);
-                    if index == 0 && anew {
-                        to.copy_from_slice(from);
-                    } else {
-                        core.processor.add(to, from);
-                    }
-                };
-                match &operation.kind {
-                    OperationKind::Dense(dense) => {
-                        if let Some(partial_weights) = &dense.partial_weights {
-                            add(&dense.weights, partial_weights);
-                        }
-                        add(&dense.bias, &dense.partial_bias);
-                    }
-                    OperationKind::Convolution(convolution) => {
-                        add(&convolution.weights, &convolution.partial_weights);
-                        add(&convolution.bias, &convolution.partial_bias);
-                    }
-                    OperationKind::Pool(_)
-                    | OperationKind::Flatten
-                    | OperationKind::Copy
-                    | OperationKind::Dropout(_)
-                    | OperationKind::Affine(..) => {}
+        let groups = partial.chunks_exact(core.program.partial.max(1));
+        for (index, partial) in groups.enumerate() {
+            for (to, from) in &core.program.summed {
+                let (to, from) = (&mut self.gradients[to.clone()], &partial[from.clone()]);
+                if index == 0 && anew {
+                    to.copy_from_slice(from);
+                } else {
+                    core.processor.add(to, from);
                 }
             }
         }
@@ -462,29 +415,4 @@ fn room(buffer: &mut Vec<f32>, length: usize) -> &mut [f32] {
         buffer.resize(length, 0.0);
     }
     &mut buffer[..length]
-}
-
-impl Clone for Network {
-    /// A network with the same parameters and gradients; the batch under way is not copied.
-    fn clone(&self) -> Self {
-        Self {
-            spec: self.spec.clone(),
-            core: Core {
-                program: self.core.program.clone(),
-                processor: self.core.processor,
-                parameters: self.core.parameters.clone(),
-                packed: self.core.packed.clone(),
-                scratch: vec![],
-                stop: Arc::default(),
-            },
-            gradients: self.gradients.clone(),
-            draw: self.draw,
-            drawn: self.drawn,
-            rows: 0,
-            blocks: vec![],
-            passing: vec![],
-            output: vec![],
-            partial: vec![],
-        }
-    }
 }

@@ -12,7 +12,7 @@ const FEW: usize = 8;
 /// Parameters are updated in pieces of this length, in parallel if there are several.
 const PIECE: usize = 1 << 15;
 
-/// The settings of [`Adam`].
+/// The settings of [`Optimizer::adam`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdamSettings {
     /// How slowly the mean of the gradients forgets.
@@ -47,19 +47,26 @@ impl AdamSettings {
     }
 }
 
-/// The optimizers Adam and AdamW (Kingma and Ba 2015, Loshchilov and Hutter 2019), as in PyTorch.
+/// How parameters are moved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Method {
+    Adam(AdamSettings),
+    Sgd { momentum: f32 },
+}
+
+/// An optimizer with what it remembers.
 ///
 /// ```
-/// use logltn_nn::{Adam, AdamSettings};
+/// use logltn_nn::{AdamSettings, Optimizer};
 /// let mut parameters = [1.0, -1.0];
-/// let mut adam = Adam::new(AdamSettings::default(), parameters.len());
+/// let mut adam = Optimizer::adam(AdamSettings::default(), parameters.len());
 /// adam.step(0.1, &mut parameters, &[3.0, -0.01]);
 /// // The first step has the length of the learning rate, whatever the gradients.
 /// assert!((parameters[0] - 0.9).abs() < 1e-6 && (parameters[1] + 0.9).abs() < 1e-6);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Adam {
-    settings: AdamSettings,
+pub struct Optimizer {
+    method: Method,
     state: OptimizerState,
 }
 
@@ -74,15 +81,31 @@ pub struct OptimizerState {
     pub second: Vec<f32>,
 }
 
-impl Adam {
-    /// For this many parameters.
-    pub fn new(settings: AdamSettings, parameters: usize) -> Self {
-        let state = OptimizerState {
-            steps: 0,
-            first: vec![0.0; parameters],
-            second: vec![0.0; parameters],
-        };
-        Self { settings, state }
+impl Optimizer {
+    /// Adam or AdamW (Kingma and Ba 2015, Loshchilov and Hutter 2019), as in PyTorch, for this many parameters.
+    pub fn adam(settings: AdamSettings, parameters: usize) -> Self {
+        Self {
+            method: Method::Adam(settings),
+            state: OptimizerState {
+                steps: 0,
+                first: vec![0.0; parameters],
+                second: vec![0.0; parameters],
+            },
+        }
+    }
+
+    /// Stochastic gradient descent, with momentum as in PyTorch: v = momentum · v + g, parameters −= learning rate · v. The
+    /// momentum is how much of the last step's velocity is kept, from 0 to 1.
+    pub fn sgd(momentum: f32, parameters: usize) -> Self {
+        let velocities = if momentum == 0.0 { 0 } else { parameters };
+        Self {
+            method: Method::Sgd { momentum },
+            state: OptimizerState {
+                steps: 0,
+                first: vec![0.0; velocities],
+                second: vec![],
+            },
+        }
     }
 
     /// Moves the parameters against their gradients.
@@ -90,7 +113,15 @@ impl Adam {
     /// # Panics
     /// If there are not as many parameters and gradients as there were said to be.
     pub fn step(&mut self, learning_rate: f32, parameters: &mut [f32], gradients: &[f32]) {
-        self.step_pieces(PIECE, learning_rate, parameters, gradients, |_| true);
+        match self.method {
+            Method::Adam(settings) => {
+                let step = self.begin(settings, learning_rate, parameters, gradients);
+                self.step_pieces(&step, PIECE, parameters, gradients, |_| true);
+            }
+            Method::Sgd { momentum } => {
+                self.descend(momentum, learning_rate, parameters, gradients)
+            }
+        }
     }
 
     /// The same for the rows of a table, this many numbers each, that have a gradient. Other rows and their moments stay
@@ -98,7 +129,7 @@ impl Adam {
     /// work if each step reads a few rows of many. If it is known which rows may have a gradient, only those are examined.
     ///
     /// # Panics
-    /// As [`Adam::step`]; or if a row has no numbers.
+    /// As [`Optimizer::step`]; or if a row has no numbers.
     pub fn step_rows(
         &mut self,
         (width, rows): (usize, Option<&[u32]>),
@@ -106,11 +137,14 @@ impl Adam {
         parameters: &mut [f32],
         gradients: &[f32],
     ) {
+        let Method::Adam(settings) = self.method else {
+            return self.step(learning_rate, parameters, gradients);
+        };
+        let step = self.begin(settings, learning_rate, parameters, gradients);
         let wanted = |gradients: &[f32]| gradients.iter().any(|g| *g != 0.0);
         let Some(rows) = rows.filter(|rows| rows.len() * width * FEW <= parameters.len()) else {
-            return self.step_pieces(width, learning_rate, parameters, gradients, wanted);
+            return self.step_pieces(&step, width, parameters, gradients, wanted);
         };
-        let step = self.begin(learning_rate, parameters, gradients);
         let processor = Processor::fastest();
         let OptimizerState { first, second, .. } = &mut self.state;
         for &row in rows {
@@ -125,24 +159,22 @@ impl Adam {
     }
 
     /// One more step of these.
-    fn begin(&mut self, learning_rate: f32, parameters: &[f32], gradients: &[f32]) -> AdamStep {
+    fn begin(
+        &mut self,
+        settings: AdamSettings,
+        learning_rate: f32,
+        parameters: &[f32],
+        gradients: &[f32],
+    ) -> AdamStep {
         let AdamSettings {
             beta1,
             beta2,
             epsilon,
             weight_decay,
-        } = self.settings;
+        } = settings;
         let state = &mut self.state;
-        assert_eq!(
-            parameters.len(),
-            gradients.len(),
-            "one gradient for each parameter"
-        );
-        assert_eq!(
-            parameters.len(),
-            state.first.len(),
-            "as many parameters as at first"
-        );
+        let lengths = [gradients.len(), state.first.len()];
+        assert_eq!([parameters.len(); 2], lengths, "as many as at first");
         state.steps += 1;
         // In double precision: 1 − 0.999ᵗ would lose three digits.
         let unbias = |beta: f32| 1.0 - f64::from(beta).powf(state.steps as f64);
@@ -159,13 +191,12 @@ impl Adam {
     /// Moves the pieces whose gradients are wanted.
     fn step_pieces(
         &mut self,
+        step: &AdamStep,
         piece: usize,
-        learning_rate: f32,
         parameters: &mut [f32],
         gradients: &[f32],
         wanted: impl Fn(&[f32]) -> bool + Sync,
     ) {
-        let step = self.begin(learning_rate, parameters, gradients);
         let state = &mut self.state;
         let processor = Processor::fastest();
         let (first, second) = (&mut state.first, &mut state.second);
@@ -177,7 +208,7 @@ impl Adam {
                 let moved = parameters.chunks_mut(piece).zip(gradients.chunks(piece));
                 for ((parameters, gradients), (first, second)) in moved.zip(means) {
                     if wanted(gradients) {
-                        processor.adam(&step, parameters, gradients, first, second);
+                        processor.adam(step, parameters, gradients, first, second);
                     }
                 }
             };
@@ -198,64 +229,19 @@ impl Adam {
             });
     }
 
-    /// The settings.
-    pub fn settings(&self) -> &AdamSettings {
-        &self.settings
-    }
-
-    /// What it remembers.
-    pub fn state(&self) -> &OptimizerState {
-        &self.state
-    }
-
-    /// What it remembers, to be replaced by what a checkpoint holds.
-    pub fn state_mut(&mut self) -> &mut OptimizerState {
-        &mut self.state
-    }
-}
-
-/// The settings of [`Sgd`].
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct SgdSettings {
-    /// How much of the last step's velocity is kept, from 0 to 1.
-    pub momentum: f32,
-}
-
-/// Stochastic gradient descent, with momentum as in PyTorch: v = momentum · v + g, parameters −= learning rate · v.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sgd {
-    settings: SgdSettings,
-    state: OptimizerState,
-}
-
-impl Sgd {
-    /// For this many parameters.
-    pub fn new(settings: SgdSettings, parameters: usize) -> Self {
-        let velocities = if settings.momentum == 0.0 {
-            0
-        } else {
-            parameters
-        };
-        let state = OptimizerState {
-            steps: 0,
-            first: vec![0.0; velocities],
-            second: vec![],
-        };
-        Self { settings, state }
-    }
-
-    /// Moves the parameters against their gradients.
-    ///
-    /// # Panics
-    /// If there are not as many parameters and gradients as there were said to be.
-    pub fn step(&mut self, learning_rate: f32, parameters: &mut [f32], gradients: &[f32]) {
+    fn descend(
+        &mut self,
+        momentum: f32,
+        learning_rate: f32,
+        parameters: &mut [f32],
+        gradients: &[f32],
+    ) {
         assert_eq!(
             parameters.len(),
             gradients.len(),
             "one gradient for each parameter"
         );
         self.state.steps += 1;
-        let momentum = self.settings.momentum;
         if momentum == 0.0 {
             for (parameter, gradient) in parameters.iter_mut().zip(gradients) {
                 *parameter -= learning_rate * gradient;
@@ -276,11 +262,6 @@ impl Sgd {
         }
     }
 
-    /// The settings.
-    pub fn settings(&self) -> &SgdSettings {
-        &self.settings
-    }
-
     /// What it remembers.
     pub fn state(&self) -> &OptimizerState {
         &self.state
@@ -290,35 +271,6 @@ impl Sgd {
     pub fn state_mut(&mut self) -> &mut OptimizerState {
         &mut self.state
     }
-}
-
-/// The Euclidean length of all these gradients together, always added up in the same order.
-pub fn gradient_norm<'a>(gradients: impl IntoIterator<Item = &'a [f32]>) -> f32 {
-    let square: f64 = gradients.into_iter().map(sum_of_squares).sum();
-    square.sqrt() as f32
-}
-
-/// Scales all these gradients by one factor, so that their length together is at most `greatest`. Gives the length
-/// that they had; if that is not finite they are left alone.
-///
-/// ```
-/// use logltn_nn::clip_gradient_norm;
-/// let (mut of_one, mut of_other) = ([3.0], [0.0, 4.0]);
-/// assert_eq!(clip_gradient_norm(&mut [&mut of_one, &mut of_other], 1.0), 5.0);
-/// assert_eq!((of_one, of_other), ([0.6], [0.0, 0.8]));
-/// ```
-pub fn clip_gradient_norm(gradients: &mut [&mut [f32]], greatest: f32) -> f32 {
-    let norm = gradient_norm(gradients.iter().map(|gradients| &**gradients));
-    if norm.is_finite() && norm > greatest {
-        let factor = greatest / norm;
-        for gradient in gradients
-            .iter_mut()
-            .flat_map(|gradients| gradients.iter_mut())
-        {
-            *gradient *= factor;
-        }
-    }
-    norm
 }
 
 /// The sum of the squares of all these numbers, in double precision: the same bits on any number of threads.
@@ -356,7 +308,7 @@ mod tests {
     #[test]
     fn rows_without_a_gradient_stay_and_are_remembered() {
         let settings = AdamSettings::default();
-        let (mut sparse, mut dense) = (Adam::new(settings, 6), Adam::new(settings, 6));
+        let (mut sparse, mut dense) = (Optimizer::adam(settings, 6), Optimizer::adam(settings, 6));
         let (mut a, mut b) = ([1.0; 6], [1.0; 6]);
         let all = [0.5, 0.0, -1.0, 2.0, 0.1, 0.3];
         sparse.step_rows((2, None), 0.1, &mut a, &all);
@@ -380,7 +332,7 @@ mod tests {
         let mut gradients = vec![0.0; 2 * rows];
         gradients[20..24].copy_from_slice(&[1.0, -2.0, 0.5, 0.0]);
         let (mut a, mut b) = (vec![1.0; 2 * rows], vec![1.0; 2 * rows]);
-        let mut both = [a.len(); 2].map(|n| Adam::new(AdamSettings::default(), n));
+        let mut both = [a.len(); 2].map(|n| Optimizer::adam(AdamSettings::default(), n));
         for _ in 0..3 {
             let [one, other] = &mut both;
             one.step_rows((2, None), 0.1, &mut a, &gradients);
@@ -409,7 +361,7 @@ mod tests {
             // Enough parameters for several pieces, not a whole number of them.
             let length = 2 * PIECE + 5;
             let mut parameters = vec![0.5; length];
-            let mut adam = Adam::new(settings, length);
+            let mut adam = Optimizer::adam(settings, length);
             for &(rate, gradient) in &steps {
                 adam.step(rate, &mut parameters, &vec![gradient; length]);
             }
@@ -426,9 +378,9 @@ mod tests {
     #[test]
     fn adam_goes_on_from_its_state() {
         let (mut parameters, gradients) = ([0.1, 0.2, 0.3], [0.5, -0.1, 0.0]);
-        let mut adam = Adam::new(AdamSettings::default(), 3);
+        let mut adam = Optimizer::adam(AdamSettings::default(), 3);
         adam.step(0.1, &mut parameters, &gradients);
-        let (mut again, mut of_again) = (Adam::new(AdamSettings::default(), 3), parameters);
+        let (mut again, mut of_again) = (Optimizer::adam(AdamSettings::default(), 3), parameters);
         *again.state_mut() = adam.state().clone();
         adam.step(0.1, &mut parameters, &gradients);
         again.step(0.1, &mut of_again, &gradients);
@@ -438,25 +390,13 @@ mod tests {
     #[test]
     fn sgd_with_and_without_momentum() {
         let mut parameters = [1.0, 2.0];
-        let mut plain = Sgd::new(SgdSettings::default(), 2);
+        let mut plain = Optimizer::sgd(0.0, 2);
         plain.step(0.5, &mut parameters, &[1.0, -1.0]);
         assert_eq!(parameters, [0.5, 2.5]);
-        let mut heavy = Sgd::new(SgdSettings { momentum: 0.5 }, 2);
+        let mut heavy = Optimizer::sgd(0.5, 2);
         heavy.step(1.0, &mut parameters, &[1.0, 0.0]);
         heavy.step(1.0, &mut parameters, &[1.0, 0.0]);
         assert_eq!(parameters, [-2.0, 2.5]);
         assert_eq!(heavy.state().first, [1.5, 0.0]);
-    }
-
-    #[test]
-    fn gradients_that_are_short_or_not_finite_are_left_alone() {
-        let mut short = [0.1, 0.2];
-        clip_gradient_norm(&mut [&mut short], 1.0);
-        assert_eq!(short, [0.1, 0.2]);
-        let mut broken = [f32::NAN, 9.0];
-        assert!(clip_gradient_norm(&mut [&mut broken], 1.0).is_nan());
-        assert_eq!(broken[1], 9.0);
-        let long: Vec<f32> = (0..19).map(|i| i as f32).collect();
-        assert_eq!(gradient_norm([&long[..], &[1.0]]), 2110.0f32.sqrt());
     }
 }

@@ -1,6 +1,6 @@
 //! The parameters in the order in which products want them, brought up to date when they are asked for.
 
-use crate::buffer::{Buffer, LANES};
+use crate::buffer::{Floats, LANES};
 use crate::compile::{Dense, OperationKind, Panel, Program};
 use crate::convolution::turn;
 use crate::product::{PANEL, panel_width};
@@ -12,8 +12,8 @@ const PARALLEL_WEIGHTS: usize = 100_000;
 /// up with zeros to whole vectors.
 #[derive(Clone, Debug)]
 pub(crate) struct Packed {
-    forward: Buffer,
-    back: Buffer,
+    forward: Floats,
+    back: Floats,
     /// Whether the parameters may have changed since they were packed for the way forward.
     stale: bool,
     /// The first operation that is packed for the way back; those after it are as well.
@@ -24,8 +24,8 @@ impl Packed {
     /// Nothing is packed yet.
     pub fn new(program: &Program) -> Self {
         Self {
-            forward: Buffer::zeros(program.packed),
-            back: Buffer::zeros(program.packed_back),
+            forward: Floats::zeros(program.packed),
+            back: Floats::zeros(program.packed_back),
             stale: true,
             back_from: usize::MAX,
         }

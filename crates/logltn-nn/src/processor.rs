@@ -4,6 +4,7 @@
 
 use std::sync::OnceLock;
 
+use crate::activation::Activation;
 use crate::buffer::LANES;
 use crate::convolution::{ConvolutionTask, WeightGradientTask};
 use crate::kind::Kind;
@@ -138,12 +139,6 @@ compile_loops! {
     /// The gradient of [`Self::pool`]: each winner gets its own, the others 0. The rows of `by_input` have `margin`
     /// zeros more on both sides.
     fn unpool(by_output: &[f32], winners: &[u32], shape: (usize, usize, usize), margin: usize, by_input: &mut [f32]);
-    /// d = d · f′(x) for the ELU, y = f(x)
-    fn times_elu_derivative(d: &mut [f32], y: &[f32]);
-    /// d = d · f′(x) for the ReLU, y = f(x)
-    fn times_relu_derivative(d: &mut [f32], y: &[f32]);
-    /// d = d · f′(x) for tanh, y = f(x)
-    fn times_tanh_derivative(d: &mut [f32], y: &[f32]);
-    /// d = d · f′(x) for the sigmoid, y = f(x)
-    fn times_sigmoid_derivative(d: &mut [f32], y: &[f32]);
+    /// d = d · f′(x), where y = f(x)
+    fn times_derivative(d: &mut [f32], y: &[f32], activation: Activation);
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use crate::block::{Block, Shared};
-use crate::buffer::Buffer;
+use crate::buffer::Floats;
 use crate::compile::Piece;
 use crate::product::{PANEL, Start};
 
@@ -13,7 +13,7 @@ use crate::product::{PANEL, Start};
 pub(crate) struct Run<'a> {
     pub shared: Shared<'a>,
     /// Memory for operations while they run, for each thread.
-    pub scratch: &'a [Mutex<Buffer>],
+    pub scratch: &'a [Mutex<Floats>],
     /// Whether to share the work with other threads.
     pub parallel: bool,
     /// The number of rows in each block but the last.

@@ -73,13 +73,15 @@ pub trait Real:
 
     /// The slice itself if this type is `f32`.
     fn of_single(numbers: &[f32]) -> Option<&[Self]>;
+    /// Likewise, to be changed.
+    fn of_single_mut(numbers: &mut [f32]) -> Option<&mut [Self]>;
 
     /// The fastest kernels that this machine can run.
     fn kernels() -> &'static Kernels<Self>;
 }
 
 macro_rules! real {
-    ($float:ident, $of_single:expr) => {
+    ($float:ident, $of_single:expr, $of_single_mut:expr) => {
         impl Real for $float {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
@@ -144,6 +146,12 @@ macro_rules! real {
                 of_single(numbers)
             }
 
+            #[inline(always)]
+            fn of_single_mut(numbers: &mut [f32]) -> Option<&mut [Self]> {
+                let of_single_mut: fn(&mut [f32]) -> Option<&mut [Self]> = $of_single_mut;
+                of_single_mut(numbers)
+            }
+
             fn kernels() -> &'static Kernels<Self> {
                 static FASTEST: OnceLock<Kernels<$float>> = OnceLock::new();
                 FASTEST.get_or_init(Kernels::fastest)
@@ -152,5 +160,5 @@ macro_rules! real {
     };
 }
 
-real!(f32, |numbers| Some(numbers));
-real!(f64, |_| None);
+real!(f32, |numbers| Some(numbers), |numbers| Some(numbers));
+real!(f64, |_| None, |_| None);

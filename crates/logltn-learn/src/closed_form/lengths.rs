@@ -2,9 +2,8 @@
 
 use logltn::{Code, Span, did_you_mean};
 
-use super::sums::{Of, Sum};
 use super::syntax::{Binary, Expression, Fold, Half, Mistake, Node, Pair};
-use super::tape::{Leaf, Op};
+use super::tape::{Leaf, Op, Shape, Tape};
 use crate::spanned::Spanned;
 
 /// An argument of a closed form.
@@ -29,91 +28,68 @@ impl Given {
     }
 }
 
-/// How many numbers something is, and whether each row has its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
-    pub length: usize,
-    pub varying: bool,
-}
-
-/// A node whose names have been looked up; its parts by their places in the list.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Typed {
-    pub op: Op,
-    pub shape: Shape,
-}
-
 struct Check<'a> {
     given: &'a [Given],
     learn: &'a [(String, Vec<f64>)],
+    tape: Tape,
     mistakes: Vec<Mistake>,
 }
 
-/// The nodes of an expression with their lengths; or all mistakes, each once.
+/// The program of an expression; or all mistakes, each once.
 pub(super) fn check(
     expression: &Expression,
     given: &[Given],
     learn: &[(String, Vec<f64>)],
-) -> Result<Vec<Typed>, Vec<Mistake>> {
+) -> Result<Tape, Vec<Mistake>> {
     let mut check = Check {
         given,
         learn,
+        tape: Tape::default(),
         mistakes: Vec::new(),
     };
-    // `None`: what it depends on is wrong, which has been said.
-    let mut nodes: Vec<Option<Typed>> = Vec::with_capacity(expression.nodes.len());
+    // The place of each node's result. `None`: what it depends on is wrong, which has been said.
+    let mut nodes: Vec<Option<usize>> = Vec::with_capacity(expression.nodes.len());
     for node in &expression.nodes {
-        let typed = check.node(&node.value, node.span, &nodes);
-        nodes.push(typed);
+        let place = check.node(&node.value, node.span, &nodes);
+        nodes.push(place);
     }
-    if let (Some(Some(whole)), Some(node)) = (nodes.last(), expression.nodes.last())
-        && whole.shape.length != 1
+    let root = nodes.last().copied().flatten();
+    if let (Some(root), Some(node)) = (root, expression.nodes.last())
+        && let length @ (0 | 2..) = check.tape.shapes[root].length
     {
-        let message = format!(
-            "a closed form must be one number, but this is a vector of {}",
-            whole.shape.length
-        );
+        let message = format!("a closed form must be one number, but this is a vector of {length}");
         let wrong = Mistake::new(Code::WrongShape, node.span, "not one number", message);
         check
             .mistakes
             .push(wrong.help("`sum`, `mean`, `norm`, `dot` or `dist` makes one number of vectors"));
     }
     match check.mistakes.is_empty() {
-        true => Ok(nodes.into_iter().flatten().collect()),
+        true => Ok(check.tape.finish(root.unwrap_or(0))),
         false => Err(check.mistakes),
     }
 }
 
 impl Check<'_> {
-    fn node(&mut self, node: &Node, span: Span, nodes: &[Option<Typed>]) -> Option<Typed> {
-        let shape = |at: &usize| nodes[*at].map(|typed| typed.shape);
-        let number = |varying| Shape { length: 1, varying };
+    fn node(&mut self, node: &Node, span: Span, nodes: &[Option<usize>]) -> Option<usize> {
+        let tape = &mut self.tape;
         Some(match node {
-            Node::Number(x) => Typed {
-                op: Op::Number(x.to_bits()),
-                shape: number(false),
-            },
+            Node::Number(x) => tape.number(*x),
             Node::Name(name) => self.name(name, span)?,
             Node::Field(variable, field) => self.field(variable, field)?,
             Node::Half(half, of) => self.half(*half, of)?,
-            Node::Unary(f, x) => Typed {
-                op: Op::Unary(*f, *x),
-                shape: shape(x)?,
-            },
-            Node::Fold(f, x) => Typed {
-                op: match f {
-                    Fold::Sum => Op::Sum(Sum::new(Of::Product, &[*x], false)),
-                    Fold::Mean => Op::Sum(Sum::new(Of::Product, &[*x], true)),
-                    Fold::Norm => Op::Sum(Sum::new(Of::Norm, &[*x], false)),
-                    Fold::Min | Fold::Max => Op::Extreme {
-                        greatest: *f == Fold::Max,
-                        of: *x,
-                    },
-                },
-                shape: number(shape(x)?.varying),
-            },
+            Node::Unary(f, x) => tape.unary(*f, nodes[*x]?),
+            Node::Fold(f, x) => {
+                let x = nodes[*x]?;
+                match f {
+                    Fold::Sum => tape.sum(&[x]),
+                    Fold::Mean => tape.mean(x),
+                    Fold::Norm => tape.norm(x, None),
+                    Fold::Min | Fold::Max => tape.extreme(*f == Fold::Max, x),
+                }
+            }
             Node::Binary(f, x, y) => {
-                let (a, b) = (shape(x)?, shape(y)?);
+                let (x, y) = (nodes[*x]?, nodes[*y]?);
+                let (a, b) = (tape.shapes[x], tape.shapes[y]);
                 if a.length != b.length && a.length != 1 && b.length != 1 {
                     let does = match f {
                         Binary::Add => "added to",
@@ -129,16 +105,11 @@ impl Check<'_> {
                     self.lengths(message, a, b, span);
                     return None;
                 }
-                Typed {
-                    op: Op::Binary(*f, *x, *y),
-                    shape: Shape {
-                        length: a.length.max(b.length),
-                        varying: a.varying || b.varying,
-                    },
-                }
+                tape.binary(*f, x, y)
             }
             Node::Pair(f, x, y) => {
-                let (a, b) = (shape(x)?, shape(y)?);
+                let (x, y) = (nodes[*x]?, nodes[*y]?);
+                let (a, b) = (tape.shapes[x], tape.shapes[y]);
                 if a.length != b.length {
                     let name = match f {
                         Pair::Dot => "dot",
@@ -151,18 +122,15 @@ impl Check<'_> {
                     self.lengths(message, a, b, span);
                     return None;
                 }
-                Typed {
-                    op: Op::Sum(match f {
-                        Pair::Dot => Sum::new(Of::Product, &[*x, *y], false),
-                        Pair::Dist => Sum::new(Of::Norm, &[*x, *y], false).last_minus(),
-                    }),
-                    shape: number(a.varying || b.varying),
+                match f {
+                    Pair::Dot => tape.sum(&[x, y]),
+                    Pair::Dist => tape.norm(x, Some(y)),
                 }
             }
         })
     }
 
-    fn field(&mut self, variable: &Spanned<String>, field: &Spanned<String>) -> Option<Typed> {
+    fn field(&mut self, variable: &Spanned<String>, field: &Spanned<String>) -> Option<usize> {
         let argument = self.argument(variable, variable.span)?;
         let fields = &self.given[argument].fields;
         let found = fields.iter().find(|(name, ..)| *name == field.value);
@@ -181,10 +149,10 @@ impl Check<'_> {
             self.mistakes.push(wrong.help(help));
             return None;
         };
-        Some(leaf(argument, from, length))
+        Some(self.leaf(argument, from, length))
     }
 
-    fn half(&mut self, half: Half, of: &Spanned<String>) -> Option<Typed> {
+    fn half(&mut self, half: Half, of: &Spanned<String>) -> Option<usize> {
         let argument = self.argument(of, of.span)?;
         let length = self.given[argument].length;
         if !length.is_multiple_of(2) {
@@ -201,7 +169,7 @@ impl Check<'_> {
             Half::Real => 0,
             Half::Imaginary => length / 2,
         };
-        Some(leaf(argument, from, length / 2))
+        Some(self.leaf(argument, from, length / 2))
     }
 
     /// Two lengths that do not go together.
@@ -211,18 +179,16 @@ impl Check<'_> {
         self.mistakes.push(wrong);
     }
 
-    fn name(&mut self, name: &str, span: Span) -> Option<Typed> {
+    fn name(&mut self, name: &str, span: Span) -> Option<usize> {
         if let Some(at) = self.learn.iter().position(|(learnt, _)| learnt == name) {
-            return Some(Typed {
-                op: Op::Learnt(at),
-                shape: Shape {
-                    length: self.learn[at].1.len(),
-                    varying: false,
-                },
-            });
+            let shape = Shape {
+                length: self.learn[at].1.len(),
+                varying: false,
+            };
+            return Some(self.tape.push(Op::Learnt(at), shape));
         }
         let argument = self.argument(name, span)?;
-        Some(leaf(argument, 0, self.given[argument].length))
+        Some(self.leaf(argument, 0, self.given[argument].length))
     }
 
     /// An argument that is made of numbers.
@@ -261,18 +227,12 @@ impl Check<'_> {
         }
         Some(at)
     }
-}
 
-fn leaf(argument: usize, from: usize, length: usize) -> Typed {
-    Typed {
-        op: Op::Leaf(Leaf {
+    fn leaf(&mut self, argument: usize, from: usize, length: usize) -> usize {
+        self.tape.leaf(Leaf {
             argument,
             from,
             length,
-        }),
-        shape: Shape {
-            length,
-            varying: true,
-        },
+        })
     }
 }

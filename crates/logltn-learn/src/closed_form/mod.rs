@@ -1,12 +1,13 @@
 //! Closed forms: a predicate as arithmetic over its arguments and numbers that are learnt, `margin - norm(h + r - t)`.
 //!
 //! The text becomes a list of nodes (`syntax.rs`), whose names and lengths are then looked up (`lengths.rs`), and these a
-//! short program of operations over blocks of rows (`tape.rs`), which runs forwards and backwards (`run.rs`). Sums over
-//! vectors, which are most of the work, read these where they are (`sums.rs`), unless a product of matrices has found them
-//! already (`rest.rs`). Where the rows' numbers come from is the model's affair.
+//! short program of operations over blocks of rows (`tape.rs`). The derivatives are operations of the same program: the way
+//! back is another choice of what to compute (`plan.rs`), and both ways run alike (`run.rs`). Sums over vectors, which are most
+//! of the work, read these where they are (`sums.rs`), unless a product of matrices has found them already. Where the rows'
+//! numbers come from is the model's affair.
 
 mod lengths;
-mod rest;
+mod plan;
 mod run;
 mod sums;
 mod syntax;
@@ -19,10 +20,10 @@ use logltn::{Code, Diagnostic, Diagnostics, Output, OutputKind, Source, Span};
 use syntax::Expression;
 
 pub(crate) use lengths::Given;
-pub(crate) use rest::Rest;
+pub(crate) use plan::Plan;
 pub(crate) use run::{InPlace, Work};
 pub use syntax::Mistake;
-pub(crate) use tape::{Again, Tape};
+pub(crate) use tape::Tape;
 
 /// A predicate that is arithmetic over its arguments, their fields, numbers, and numbers that are learnt.
 ///
@@ -290,7 +291,7 @@ impl ClosedForm {
             .map_err(|mistake| vec![mistake])
             .and_then(|expression| lengths::check(&expression, given, &self.learn));
         match found {
-            Ok(nodes) => wrong.into_result(Tape::new(&nodes)).map(|(tape, _)| tape),
+            Ok(tape) => wrong.into_result(tape).map(|(tape, _)| tape),
             Err(mistakes) => {
                 mistakes.into_iter().for_each(|m| wrong.push(self.show(m)));
                 Err(wrong)

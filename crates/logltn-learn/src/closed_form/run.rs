@@ -1,23 +1,17 @@
-//! A closed form run over a block of rows, forwards and backwards.
-
-use std::ops::DerefMut;
+//! What a closed form computes for a block of rows.
 
 use logltn::vector::{Real, Task, run_task};
+use logltn_nn::Floats;
 
-use super::lengths::Shape;
+use super::plan::Plan;
 use super::sums::{Derivatives, MOST_TERMS, Sum, To, Vectors, direction, inverse_or_0};
 use super::syntax::{Binary, Unary};
-use super::tape::{Again, Flow, Op, Tape};
+use super::tape::{Op, Shape};
 
-/// Numbers that are added up side by side: always in this order, so that the bits do not depend on the processor.
-const LANES: usize = 16;
-
-/// The numbers of a block: results, derivatives by them, and room to compute.
+/// The numbers of a block.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Work<T> {
     values: Vec<T>,
-    by: Vec<T>,
-    scratch: [Vec<T>; 3],
     rows: Starts,
 }
 
@@ -36,387 +30,210 @@ struct Starts {
 pub(crate) struct InPlace<'a, T> {
     pub numbers: &'a [T],
     /// The table to which the derivatives by them are added, at the same places.
-    pub table: Option<usize>,
+    pub table: usize,
 }
 
 /// The leaves that are read where they are.
 pub(crate) type Places<'r, 'a, T> = &'r dyn Fn(usize) -> Option<InPlace<'a, T>>;
 
 impl<T: Real> Work<T> {
-    /// Room for a block of a closed form.
-    pub fn prepare(&mut self, tape: &Tape) {
-        self.values.resize(tape.numbers, T::ZERO);
-        for scratch in &mut self.scratch {
-            scratch.resize(tape.longest, T::ZERO);
+    /// Room for a block of this many rows.
+    pub fn prepare(&mut self, plan: &Plan, rows: usize) {
+        if self.values.len() < plan.numbers {
+            self.values.resize(plan.numbers, T::ZERO);
         }
-        let leaves = tape.leaves().len();
-        self.rows.leaves.resize(leaves, Vec::new());
-        self.rows.own.resize(tape.rows, 0);
-        self.rows.same.resize(tape.rows, 0);
+        let Starts { leaves, own, same } = &mut self.rows;
+        leaves.resize(leaves.len().max(plan.leaves.len()), Vec::new());
+        for starts in leaves.iter_mut().chain([own, same]) {
+            starts.resize(starts.len().max(rows), 0);
+        }
     }
 
     /// Where the vector of each row begins, for a leaf that is read in place; to be filled in.
     pub fn starts_mut(&mut self, leaf: usize, rows: usize) -> &mut [u32] {
-        let starts = &mut self.rows.leaves[leaf];
-        if starts.len() < rows {
-            starts.resize(rows, 0);
-        }
-        &mut starts[..rows]
+        &mut self.rows.leaves[leaf][..rows]
     }
 
     /// The numbers of a leaf in a block of this many rows, to be filled in.
-    pub fn leaf_mut(&mut self, tape: &Tape, leaf: usize, rows: usize) -> &mut [T] {
-        &mut self.values[tape.leaf_range(leaf, rows)]
+    pub fn leaf_mut(&mut self, plan: &Plan, leaf: usize, rows: usize) -> &mut [T] {
+        self.result_mut(plan, plan.leaves[leaf], rows)
     }
 
-    /// Computes a block whose leaves are filled in, with these numbers that are learnt; all of it, or what the way back
-    /// needs.
-    pub fn forward<'l>(
+    /// The numbers of a result in a block of this many rows; none if there is no room for them.
+    pub fn result(&self, plan: &Plan, at: usize, rows: usize) -> &[T] {
+        &self.values[plan.range(at, rows)]
+    }
+
+    /// The same, to be filled in.
+    pub fn result_mut(&mut self, plan: &Plan, at: usize, rows: usize) -> &mut [T] {
+        &mut self.values[plan.range(at, rows)]
+    }
+
+    /// The result of the closed form for each row.
+    pub fn root(&self, plan: &Plan, out: &mut [T]) {
+        match self.result(plan, plan.root, out.len()) {
+            [one] => out.fill(*one),
+            all => out.copy_from_slice(all),
+        }
+    }
+
+    /// Computes a block whose leaves and known sums are filled in, with these numbers that are learnt. On the way back, `by`
+    /// are the derivatives by the result of each row, and those by what is read where it is are added to the tables.
+    pub fn run<'l>(
         &mut self,
-        tape: &Tape,
+        plan: &Plan,
         rows: usize,
-        learnt: impl Fn(usize) -> &'l [f32],
+        learnt: &dyn Fn(usize) -> &'l [f32],
         places: Places<'_, '_, T>,
-        again: Option<&Again>,
+        (by, tables): (&[T], &mut [Floats]),
     ) {
-        for (op, &start) in tape.ops.iter().zip(&tape.starts) {
-            match op {
-                Op::Learnt(at) => {
-                    let learnt = learnt(*at);
-                    let values = self.values[start..start + learnt.len()].iter_mut();
-                    values
-                        .zip(learnt)
-                        .for_each(|(value, &x)| *value = T::from_f64(f64::from(x)));
-                }
-                Op::Number(bits) => self.values[start] = T::from_f64(f64::from_bits(*bits)),
-                _ => {}
-            }
-        }
         let work = self;
-        run_task(Forward {
-            tape,
+        run_task(Run {
+            plan,
             work,
             rows,
+            learnt,
             places,
-            again,
-        });
-    }
-
-    /// The sums that are kept for the way back, one after the other.
-    pub fn keep(&self, tape: &Tape, again: &Again, kept: &mut [T]) {
-        let rows = kept.len() / again.kept.len().max(1);
-        for (&at, kept) in again.kept.iter().zip(kept.chunks_exact_mut(rows.max(1))) {
-            kept.copy_from_slice(Operand::of(tape, at, rows).all(&self.values));
-        }
-    }
-
-    /// Puts them back.
-    pub fn put_back(&mut self, tape: &Tape, again: &Again, kept: &[T]) {
-        let rows = kept.len() / again.kept.len().max(1);
-        for (&at, kept) in again.kept.iter().zip(kept.chunks_exact(rows.max(1))) {
-            let values = Operand::of(tape, at, rows).all_mut(&mut self.values);
-            values.copy_from_slice(kept);
-        }
-    }
-
-    /// Puts in a result that is known, one number for each row.
-    pub fn put(&mut self, tape: &Tape, at: usize, rows: usize, numbers: impl Iterator<Item = T>) {
-        let values = Operand::of(tape, at, rows).all_mut(&mut self.values);
-        values.iter_mut().zip(numbers).for_each(|(to, x)| *to = x);
-    }
-
-    /// The derivatives by a result, one for each row.
-    pub fn by(&self, tape: &Tape, at: usize, rows: usize) -> &[T] {
-        Operand::of(tape, tape.derivatives(at).0, rows).all(&self.by)
-    }
-
-    /// The result for each row.
-    pub fn result(&self, tape: &Tape, out: &mut [T]) {
-        let start = tape.starts[tape.root];
-        match tape.shapes[tape.root].varying {
-            true => out.copy_from_slice(&self.values[start..start + out.len()]),
-            false => out.fill(self.values[start]),
-        }
-    }
-
-    /// The derivatives by all results that are `active`, from those by the result of each row. What the way back needs of
-    /// the block must be there. Those by what is read where it is are added to the tables. It ends at results that are
-    /// `known` from elsewhere.
-    pub fn backward(
-        &mut self,
-        tape: &Tape,
-        (active, known): (&[bool], &[usize]),
-        by_result: &[T],
-        places: Places<'_, '_, T>,
-        tables: &mut [impl DerefMut<Target = [T]>],
-    ) {
-        let rows = by_result.len();
-        self.by.resize(tape.numbers, T::ZERO);
-        for (at, flow) in tape.flows.iter().enumerate() {
-            let elsewhere = tape.leaf_numbers[at].is_some_and(|leaf| places(leaf).is_some());
-            if active[at] && *flow == Flow::AddedUp && !elsewhere {
-                Operand::of(tape, at, rows)
-                    .all_mut(&mut self.by)
-                    .fill(T::ZERO);
-            }
-        }
-        let start = tape.starts[tape.root];
-        match tape.shapes[tape.root].varying {
-            true => self.by[start..start + rows].copy_from_slice(by_result),
-            false => self.by[start] = T::kernels().sum(by_result),
-        }
-        let work = self;
-        run_task(Backward {
-            tape,
-            work,
-            rows,
-            active,
-            known,
-            places,
+            by,
             tables,
         });
     }
-
-    /// The derivative by the numbers of a leaf, and whether it has the other sign.
-    pub fn by_leaf(&self, tape: &Tape, leaf: usize, rows: usize) -> (&[T], bool) {
-        let (range, opposite) = tape.by_leaf_range(leaf, rows);
-        (&self.by[range], opposite)
-    }
-
-    /// The derivatives by what is learnt.
-    pub fn by_learnt<'w>(&'w self, tape: &'w Tape) -> impl Iterator<Item = (usize, &'w [T])> {
-        let ops = tape.ops.iter().enumerate();
-        ops.filter_map(|(place, op)| match op {
-            Op::Learnt(at) => {
-                let start = tape.starts[tape.derivatives(place).0];
-                Some((*at, &self.by[start..start + tape.shapes[place].length]))
-            }
-            _ => None,
-        })
-    }
 }
 
-fn numbers(shape: Shape, rows: usize) -> usize {
-    shape.length * if shape.varying { rows } else { 1 }
-}
-
-/// One result among those of a block.
-#[derive(Clone, Copy)]
-struct Operand {
-    start: usize,
-    shape: Shape,
+struct Run<'a, 'l, 'p, T> {
+    plan: &'a Plan,
+    work: &'a mut Work<T>,
     rows: usize,
+    learnt: &'a dyn Fn(usize) -> &'l [f32],
+    places: Places<'a, 'p, T>,
+    by: &'a [T],
+    tables: &'a mut [Floats],
 }
 
-impl Operand {
-    #[inline(always)]
-    fn of(tape: &Tape, at: usize, rows: usize) -> Operand {
-        Operand {
-            start: tape.starts[at],
-            shape: tape.shapes[at],
-            rows,
-        }
-    }
+impl<T: Real> Task for Run<'_, '_, '_, T> {
+    type Output = ();
 
     #[inline(always)]
-    fn all<T>(self, values: &[T]) -> &[T] {
-        &values[self.start..self.start + numbers(self.shape, self.rows)]
-    }
-
-    #[inline(always)]
-    fn all_mut<T>(self, values: &mut [T]) -> &mut [T] {
-        &mut values[self.start..self.start + numbers(self.shape, self.rows)]
-    }
-
-    /// The numbers of one row.
-    #[inline(always)]
-    fn row<T>(self, values: &[T], row: usize) -> &[T] {
-        let start = self.start
-            + if self.shape.varying {
-                row * self.shape.length
-            } else {
-                0
+    fn run<const FUSED: bool>(self) {
+        let (plan, rows) = (self.plan, self.rows);
+        let Work {
+            values,
+            rows: starts,
+        } = self.work;
+        for &at in &plan.run {
+            let Some(start) = plan.starts[at] else {
+                continue;
             };
-        &values[start..start + self.shape.length]
-    }
-
-    #[inline(always)]
-    fn row_mut<T>(self, values: &mut [T], row: usize) -> &mut [T] {
-        let start = self.start
-            + if self.shape.varying {
-                row * self.shape.length
-            } else {
-                0
-            };
-        &mut values[start..start + self.shape.length]
-    }
-
-    /// How often an operation with this result is done.
-    #[inline(always)]
-    fn times(self) -> usize {
-        if self.shape.varying { self.rows } else { 1 }
-    }
-
-    /// Its numbers in the shape of a result: themselves, or copied as often as needed.
-    #[inline(always)]
-    fn expanded<'v, T: Real>(self, as_is: Operand, values: &'v [T], room: &'v mut [T]) -> &'v [T] {
-        if self.shape == as_is.shape {
-            return self.all(values);
-        }
-        let length = as_is.shape.length;
-        let room = &mut room[..numbers(as_is.shape, as_is.rows)];
-        match (self.shape.varying, self.shape.length) {
-            (false, 1) => room.fill(values[self.start]),
-            _ => {
-                for (row, room) in room.chunks_exact_mut(length).enumerate() {
-                    match self.row(values, row) {
-                        [one] => room.fill(*one),
-                        all => room.copy_from_slice(all),
+            // Operands stand before their results.
+            let (before, rest) = values.split_at_mut(start);
+            let shape = plan.shapes[at];
+            let out = &mut rest[..shape.numbers(rows)];
+            let get = Get { plan, rows, before };
+            match plan.ops[at] {
+                Op::Leaf(_) | Op::Term(..) => {}
+                Op::ByRoot if shape.varying => out.copy_from_slice(self.by),
+                Op::ByRoot => out[0] = T::kernels().sum(self.by),
+                Op::Learnt(which) => {
+                    let learnt = (self.learnt)(which).iter();
+                    let pairs = out.iter_mut().zip(learnt);
+                    pairs.for_each(|(out, &x)| *out = T::from_f64(f64::from(x)));
+                }
+                Op::Number(bits) => out[0] = T::from_f64(f64::from_bits(bits)),
+                Op::Unary(f, x) => unary(f, get.all(x), out),
+                Op::Binary(f, x, y) => binary(f, get.all(x), get.all(y), out),
+                Op::Spread(x) => spread(get.all(x), plan.shapes[x], shape.length, out),
+                Op::Slope(f, [g, x]) => slope(f, get.all(g), get.all(x), out),
+                Op::Chosen(f, second, [g, a, b]) => {
+                    chosen(f, second, [get.all(g), get.all(a), get.all(b)], out);
+                }
+                Op::Total(x) => total(get.all(x), out),
+                Op::Extreme { greatest, of } => {
+                    let x = get.all(of).chunks_exact(plan.shapes[of].length);
+                    for (x, out) in x.zip(out) {
+                        *out = x[extreme(greatest, x)];
                     }
+                }
+                Op::AtExtreme(greatest, [g, of]) => {
+                    let rows = out.chunks_exact_mut(shape.length);
+                    let x = get.all(of).chunks_exact(shape.length);
+                    for ((out, x), &g) in rows.zip(x).zip(get.all(g)) {
+                        out.fill(T::ZERO);
+                        out[extreme(greatest, x)] = g;
+                    }
+                }
+                Op::Sum(sum) => {
+                    let length = plan.shapes[sum.terms()[0]].length;
+                    let all = vectors(&sum, get, starts, out.len(), self.places);
+                    sum.forward(all, length, out);
+                }
+                Op::SumSlopes(sum, g) => {
+                    let terms = sum.terms();
+                    let length = plan.shapes[terms[0]].length;
+                    let g = get.all(g);
+                    let all = vectors(&sum, get, starts, g.len(), self.places);
+                    let mut to = [To::Nowhere; MOST_TERMS];
+                    for (i, &term) in terms.iter().enumerate() {
+                        let own = at + 1 + i;
+                        if let Some(place) = in_place(plan, self.places, term) {
+                            to[i] = To::Table(place.table);
+                        } else if let Some(first) = plan.starts[own] {
+                            let first = first - start;
+                            rest[first..][..plan.shapes[own].numbers(rows)].fill(T::ZERO);
+                            to[i] = To::Block(first);
+                        }
+                    }
+                    let into = Derivatives {
+                        block: rest,
+                        tables: self.tables,
+                    };
+                    sum.backward(all, length, g, to, into);
                 }
             }
         }
-        room
     }
+}
 
-    /// Passes f(g, a, b) on as derivatives by these numbers; g, a and b have the shape of the result.
+/// Earlier results.
+#[derive(Clone, Copy)]
+struct Get<'a, T> {
+    plan: &'a Plan,
+    rows: usize,
+    before: &'a [T],
+}
+
+impl<'a, T> Get<'a, T> {
+    /// The numbers of one; none if it is not needed.
     #[inline(always)]
-    fn pass_on<T: Real>(
-        self,
-        result: Operand,
-        [g, a, b]: [&[T]; 3],
-        into: Towards<'_, T>,
-        f: impl Fn(T, T, T) -> T,
-    ) {
-        let Towards { by, found, once } = into;
-        if self.shape == result.shape {
-            return update(self.all_mut(by), once, [g, a, b], f);
-        }
-        let found = &mut found[..g.len()];
-        update(found, true, [g, a, b], f);
-        if self.shape == NUMBER {
-            by[self.start] += sum(found);
-            return;
-        }
-        for (row, found) in found.chunks_exact(result.shape.length).enumerate() {
-            match self.row_mut(by, row) {
-                [one] if once => *one = sum(found),
-                [one] => *one += sum(found),
-                all => update(all, once, [found; 3], |x, _, _| x),
-            }
-        }
-    }
-}
-
-/// One number for all rows.
-const NUMBER: Shape = Shape {
-    length: 1,
-    varying: false,
-};
-
-/// Where derivatives are passed on to.
-struct Towards<'a, T> {
-    by: &'a mut [T],
-    /// Room for those of a result.
-    found: &'a mut [T],
-    /// Nothing has been, and nothing else will be.
-    once: bool,
-}
-
-/// Writes f(a, b, c), or adds it. Vectors are often short, so they are cut into pieces of a fixed size, which need no
-/// loop over what is left.
-#[inline(always)]
-fn update<T: Real>(to: &mut [T], once: bool, [a, b, c]: [&[T]; 3], f: impl Fn(T, T, T) -> T) {
-    match once {
-        true => update_with(to, [a, b, c], |to, a, b, c| *to = f(a, b, c)),
-        false => update_with(to, [a, b, c], |to, a, b, c| *to += f(a, b, c)),
+    fn all(self, at: usize) -> &'a [T] {
+        &self.before[self.plan.range(at, self.rows)]
     }
 }
 
 #[inline(always)]
-fn update_with<T: Real>(to: &mut [T], from: [&[T]; 3], f: impl Fn(&mut T, T, T, T)) {
-    let (to, to_rest) = to.as_chunks_mut::<LANES>();
-    let [(a, a_rest), (b, b_rest), (c, c_rest)] = from.map(|from| from.as_chunks::<LANES>());
-    for (((to, a), b), c) in to.iter_mut().zip(a).zip(b).zip(c) {
-        // On its own, or the compiler must reckon with numbers that change while they are read.
-        let mut new = *to;
-        for k in 0..LANES {
-            f(&mut new[k], a[k], b[k], c[k]);
-        }
-        *to = new;
+fn in_place<'p, T>(plan: &Plan, places: Places<'_, 'p, T>, at: usize) -> Option<InPlace<'p, T>> {
+    match plan.ops[at] {
+        Op::Leaf(leaf) => places(leaf),
+        _ => None,
     }
-    let rest = to_rest.iter_mut().zip(a_rest).zip(b_rest).zip(c_rest);
-    rest.for_each(|(((to, &a), &b), &c)| f(to, a, b, c));
 }
 
-/// The sum of some numbers.
-#[inline(always)]
-fn sum<T: Real>(x: &[T]) -> T {
-    let mut lanes = [T::ZERO; LANES];
-    let (pieces, rest) = x.as_chunks::<LANES>();
-    for piece in pieces {
-        for k in 0..LANES {
-            lanes[k] += piece[k];
-        }
-    }
-    for (lane, &x) in lanes.iter_mut().zip(rest) {
-        *lane += x;
-    }
-    let mut half = LANES / 2;
-    while half > 0 {
-        for k in 0..half {
-            lanes[k] += lanes[k + half];
-        }
-        half /= 2;
-    }
-    lanes[0]
-}
-
-/// Whether the second of two is the greater; NaN goes through.
-#[inline(always)]
-fn second_is_max<T: Real>(a: T, b: T) -> bool {
-    b > a || b.is_nan()
-}
-
-#[inline(always)]
-fn second_is_min<T: Real>(a: T, b: T) -> bool {
-    b < a || b.is_nan()
-}
-
-/// The place of the least or greatest number, the first of equal ones.
-#[inline(always)]
-fn extreme<T: Real>(greatest: bool, x: &[T]) -> usize {
-    let better = |best: usize, k: usize| {
-        let second = match greatest {
-            false => second_is_min(x[best], x[k]),
-            true => second_is_max(x[best], x[k]),
-        };
-        if second && !x[best].is_nan() { k } else { best }
-    };
-    (1..x.len()).fold(0, better)
-}
-
-/// The vectors of a sum in all rows of a block, whose own are `values`.
+/// The vectors of a sum in this many rows of a block.
 #[inline(always)]
 fn vectors<'v, 'p: 'v, T: Real>(
     sum: &Sum,
-    tape: &Tape,
-    values: &'v [T],
+    get: Get<'v, T>,
     starts: &'v mut Starts,
     rows: usize,
     places: Places<'_, 'p, T>,
 ) -> [Vectors<'v, T>; MOST_TERMS] {
-    let terms = sum.terms();
-    let length = tape.shapes[terms[0]].length;
-    let Starts { leaves, own, same } = starts;
-    let own = &mut own[..rows];
-    own.iter_mut()
-        .enumerate()
-        .for_each(|(row, start)| *start = (row * length) as u32);
-    let (own, same) = (&*own, &same[..rows]);
+    let (plan, terms) = (get.plan, sum.terms());
+    let length = plan.shapes[terms[0]].length;
+    let own = starts.own[..rows].iter_mut().enumerate();
+    own.for_each(|(row, start)| *start = (row * length) as u32);
+    let Starts { leaves, own, same } = &*starts;
     std::array::from_fn(|i| {
         let at = terms[i.min(terms.len() - 1)];
-        if let Some(leaf) = tape.leaf_numbers[at]
+        if let Op::Leaf(leaf) = plan.ops[at]
             && let Some(place) = places(leaf)
         {
             return Vectors {
@@ -424,66 +241,12 @@ fn vectors<'v, 'p: 'v, T: Real>(
                 starts: &leaves[leaf][..rows],
             };
         }
+        let varying = plan.shapes[at].varying;
         Vectors {
-            numbers: &values[tape.starts[at]..],
-            starts: if tape.shapes[at].varying { own } else { same },
+            numbers: get.all(at),
+            starts: &if varying { own } else { same }[..rows],
         }
     })
-}
-
-struct Forward<'a, 'p, T> {
-    tape: &'a Tape,
-    work: &'a mut Work<T>,
-    rows: usize,
-    places: Places<'a, 'p, T>,
-    /// Only what the way back needs.
-    again: Option<&'a Again>,
-}
-
-impl<T: Real> Task for Forward<'_, '_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        let Work {
-            values,
-            scratch,
-            rows: starts,
-            ..
-        } = self.work;
-        for (at, op) in self.tape.ops.iter().enumerate() {
-            if self.again.is_some_and(|again| !again.computed[at]) {
-                continue;
-            }
-            let result = Operand::of(self.tape, at, self.rows);
-            let place = |at: usize| Operand::of(self.tape, at, self.rows);
-            // Operands stand before their results.
-            let (before, rest) = values.split_at_mut(result.start);
-            let out = &mut rest[..numbers(result.shape, self.rows)];
-            match *op {
-                Op::Leaf(_) | Op::Learnt(_) | Op::Number(_) => {}
-                Op::Unary(f, x) => unary(f, place(x).all(before), out),
-                Op::Binary(f, x, y) => {
-                    let [first, second, _] = scratch;
-                    let a = place(x).expanded(result, before, first);
-                    let b = place(y).expanded(result, before, second);
-                    binary(f, a, b, out);
-                }
-                Op::Extreme { greatest, of } => {
-                    let x = place(of);
-                    for (row, out) in out.iter_mut().enumerate() {
-                        let x = x.row(before, row);
-                        *out = x[extreme(greatest, x)];
-                    }
-                }
-                Op::Sum(sum) => {
-                    let length = self.tape.shapes[sum.terms()[0]].length;
-                    let all = vectors(&sum, self.tape, before, starts, out.len(), self.places);
-                    sum.forward(all, length, out);
-                }
-            }
-        }
-    }
 }
 
 #[inline(always)]
@@ -526,6 +289,30 @@ fn unary<T: Real>(f: Unary, x: &[T], out: &mut [T]) {
     }
 }
 
+/// g times the slope of a function, where `of` is its argument; its result where that is simpler.
+#[inline(always)]
+fn slope<T: Real>(f: Unary, g: &[T], of: &[T], out: &mut [T]) {
+    match f {
+        Unary::Negate => map(g, out, |g| -g),
+        Unary::Abs => map2(g, of, out, |g, x| g * direction(x)),
+        Unary::Sqrt => map2(g, of, out, |g, y| g * inverse_or_0(y + y)),
+        Unary::Exp => map2(g, of, out, |g, y| g * y),
+        Unary::Log => map2(g, of, out, |g, x| g * (T::ONE / x)),
+        Unary::Tanh => map2(g, of, out, |g, y| g * ((T::ONE - y) * (T::ONE + y))),
+        Unary::Sigmoid => {
+            // S(x) S(−x) = e^−|x| / (1 + e^−|x|)², to full accuracy on both sides.
+            map(of, out, |x| -x.abs());
+            T::kernels().exp(out);
+            let pairs = out.iter_mut().zip(g);
+            pairs.for_each(|(e, &g)| *e = g * (*e / ((T::ONE + *e) * (T::ONE + *e))));
+        }
+        Unary::Softplus => {
+            T::kernels().sigmoid(of, out);
+            out.iter_mut().zip(g).for_each(|(out, &g)| *out = g * *out);
+        }
+    }
+}
+
 #[inline(always)]
 fn binary<T: Real>(f: Binary, a: &[T], b: &[T], out: &mut [T]) {
     match f {
@@ -538,190 +325,63 @@ fn binary<T: Real>(f: Binary, a: &[T], b: &[T], out: &mut [T]) {
     }
 }
 
-struct Backward<'a, 'p, T, Table> {
-    tape: &'a Tape,
-    work: &'a mut Work<T>,
-    rows: usize,
-    active: &'a [bool],
-    known: &'a [usize],
-    places: Places<'a, 'p, T>,
-    tables: &'a mut [Table],
+/// g where the first of a and b is chosen, or where the second is.
+#[inline(always)]
+fn chosen<T: Real>(f: Binary, second: bool, [g, a, b]: [&[T]; 3], out: &mut [T]) {
+    let all = out.iter_mut().zip(g).zip(a).zip(b);
+    all.for_each(|(((out, &g), &a), &b)| {
+        let found = match f {
+            Binary::Min => second_is_min(a, b),
+            _ => second_is_max(a, b),
+        };
+        *out = if found == second { g } else { T::ZERO };
+    });
 }
 
-impl<T: Real, Table: DerefMut<Target = [T]>> Task for Backward<'_, '_, T, Table> {
-    type Output = ();
+/// The numbers of x, as often as there is room.
+#[inline(always)]
+fn spread<T: Real>(x: &[T], shape: Shape, length: usize, out: &mut [T]) {
+    match (shape.varying, shape.length) {
+        (false, 1) => out.fill(x[0]),
+        (true, _) => (out.chunks_exact_mut(length).zip(x)).for_each(|(out, x)| out.fill(*x)),
+        (false, _) => (out.chunks_exact_mut(length)).for_each(|out| out.copy_from_slice(x)),
+    }
+}
 
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        let Work {
-            values,
-            by,
-            scratch,
-            rows: starts,
-        } = self.work;
-        for (at, op) in self.tape.ops.iter().enumerate().rev() {
-            if !self.active[at] || self.known.contains(&at) {
-                continue;
-            }
-            let result = Operand::of(self.tape, at, self.rows);
-            let place = |at: usize| Operand::of(self.tape, at, self.rows);
-            let (by_before, by_rest) = by.split_at_mut(result.start);
-            let (source, _) = self.tape.derivatives(at);
-            let g = &by_rest[self.tape.starts[source] - result.start..];
-            let g = &g[..numbers(result.shape, self.rows)];
-            let out = result.all(values);
-            // Whether derivatives by an operand are to be found, and whether only here.
-            let wanted = |at: usize| match self.tape.flows[at] {
-                Flow::Same(_) | Flow::Opposite(_) => None,
-                Flow::Once => self.active[at].then_some(true),
-                Flow::AddedUp => self.active[at].then_some(false),
-            };
-            match *op {
-                Op::Leaf(_) | Op::Learnt(_) | Op::Number(_) => {}
-                Op::Unary(f, x) => {
-                    if let Some(once) = wanted(x) {
-                        let x = place(x);
-                        let room = &mut scratch[0][..g.len()];
-                        let by = x.all_mut(by_before);
-                        unary_backward(f, g, x.all(values), out, room, by, once);
-                    }
-                }
-                Op::Binary(f, x, y) => {
-                    let [first, second, found] = scratch;
-                    let wanted = [x, y].map(wanted);
-                    let (x, y) = (place(x), place(y));
-                    let (mut a, mut b) = (g, g);
-                    if !matches!(f, Binary::Add | Binary::Subtract) {
-                        a = x.expanded(result, values, first);
-                        b = y.expanded(result, values, second);
-                    }
-                    let by = by_before;
-                    if let Some(once) = wanted[0] {
-                        let into = Towards { by, found, once };
-                        binary_by_first(f, [g, a, b], x, result, into);
-                    }
-                    if let Some(once) = wanted[1] {
-                        let into = Towards { by, found, once };
-                        binary_by_second(f, [g, a, b], out, y, result, into);
-                    }
-                }
-                Op::Extreme { greatest, of } => {
-                    let Some(once) = wanted(of) else {
-                        continue;
-                    };
-                    let x = place(of);
-                    for (row, &g) in g.iter().enumerate().take(result.times()) {
-                        let (x, by) = (x.row(values, row), x.row_mut(by_before, row));
-                        if once {
-                            by.fill(T::ZERO);
-                        }
-                        by[extreme(greatest, x)] += g;
-                    }
-                }
-                Op::Sum(sum) => {
-                    let terms = sum.terms();
-                    let length = self.tape.shapes[terms[0]].length;
-                    let all = vectors(&sum, self.tape, values, starts, g.len(), self.places);
-                    let to = std::array::from_fn(|i| {
-                        let Some(&at) = terms.get(i).filter(|at| self.active[**at]) else {
-                            return To::Nowhere;
-                        };
-                        let leaf = self.tape.leaf_numbers[at];
-                        match leaf.and_then(self.places) {
-                            Some(place) => place.table.map_or(To::Nowhere, To::Table),
-                            None => To::Block(self.tape.starts[at]),
-                        }
-                    });
-                    let into = Derivatives {
-                        block: by_before,
-                        tables: self.tables,
-                    };
-                    sum.backward(all, length, [g, out], to, into);
-                }
+/// All rows of x, added up; or all its numbers.
+#[inline(always)]
+fn total<T: Real>(x: &[T], out: &mut [T]) {
+    match out {
+        [one] => *one = T::kernels().sum(x),
+        _ => {
+            out.fill(T::ZERO);
+            for x in x.chunks_exact(out.len()) {
+                out.iter_mut().zip(x).for_each(|(out, &x)| *out += x);
             }
         }
     }
 }
 
-/// What follows for x of f(x) = `out`.
+/// Whether the second of two is the greater; NaN goes through.
 #[inline(always)]
-fn unary_backward<T: Real>(
-    f: Unary,
-    g: &[T],
-    x: &[T],
-    out: &[T],
-    room: &mut [T],
-    by: &mut [T],
-    once: bool,
-) {
-    match f {
-        Unary::Negate => update(by, once, [g; 3], |g, _, _| -g),
-        Unary::Abs => with_slope(by, once, g, x, direction),
-        Unary::Sqrt => with_slope(by, once, g, out, |y| inverse_or_0(y + y)),
-        Unary::Exp => with_slope(by, once, g, out, |y| y),
-        Unary::Log => with_slope(by, once, g, x, |x| T::ONE / x),
-        Unary::Tanh => with_slope(by, once, g, out, |y| (T::ONE - y) * (T::ONE + y)),
-        Unary::Sigmoid => {
-            // S(x) S(−x) = e^−|x| / (1 + e^−|x|)², to full accuracy on both sides.
-            map(x, room, |x| -x.abs());
-            T::kernels().exp(room);
-            with_slope(by, once, g, room, |e| e / ((T::ONE + e) * (T::ONE + e)));
-        }
-        Unary::Softplus => {
-            T::kernels().sigmoid(x, room);
-            with_slope(by, once, g, room, |s| s);
-        }
-    }
+fn second_is_max<T: Real>(a: T, b: T) -> bool {
+    b > a || b.is_nan()
 }
 
 #[inline(always)]
-fn with_slope<T: Real>(by: &mut [T], once: bool, g: &[T], of: &[T], slope: impl Fn(T) -> T) {
-    update(by, once, [g, of, of], |g, x, _| g * slope(x));
+fn second_is_min<T: Real>(a: T, b: T) -> bool {
+    b < a || b.is_nan()
 }
 
-/// What follows for a of f(a, b).
+/// The place of the least or greatest number, the first of equal ones.
 #[inline(always)]
-fn binary_by_first<T: Real>(
-    f: Binary,
-    gab: [&[T]; 3],
-    x: Operand,
-    result: Operand,
-    into: Towards<'_, T>,
-) {
-    match f {
-        Binary::Add | Binary::Subtract => x.pass_on(result, gab, into, |g, _, _| g),
-        Binary::Multiply => x.pass_on(result, gab, into, |g, _, b| g * b),
-        Binary::Divide => x.pass_on(result, gab, into, |g, _, b| g / b),
-        Binary::Min => x.pass_on(result, gab, into, |g, a, b| {
-            if second_is_min(a, b) { T::ZERO } else { g }
-        }),
-        Binary::Max => x.pass_on(result, gab, into, |g, a, b| {
-            if second_is_max(a, b) { T::ZERO } else { g }
-        }),
-    }
-}
-
-/// What follows for b of f(a, b) = `out`.
-#[inline(always)]
-fn binary_by_second<T: Real>(
-    f: Binary,
-    gab: [&[T]; 3],
-    out: &[T],
-    y: Operand,
-    result: Operand,
-    into: Towards<'_, T>,
-) {
-    let [g, _, b] = gab;
-    match f {
-        Binary::Add => y.pass_on(result, gab, into, |g, _, _| g),
-        Binary::Subtract => y.pass_on(result, gab, into, |g, _, _| -g),
-        Binary::Multiply => y.pass_on(result, gab, into, |g, a, _| g * a),
-        Binary::Divide => y.pass_on(result, [g, b, out], into, |g, b, out| -(g * out / b)),
-        Binary::Min => y.pass_on(result, gab, into, |g, a, b| {
-            if second_is_min(a, b) { g } else { T::ZERO }
-        }),
-        Binary::Max => y.pass_on(result, gab, into, |g, a, b| {
-            if second_is_max(a, b) { g } else { T::ZERO }
-        }),
-    }
+fn extreme<T: Real>(greatest: bool, x: &[T]) -> usize {
+    let better = |best: usize, k: usize| {
+        let second = match greatest {
+            false => second_is_min(x[best], x[k]),
+            true => second_is_max(x[best], x[k]),
+        };
+        if second && !x[best].is_nan() { k } else { best }
+    };
+    (1..x.len()).fold(0, better)
 }

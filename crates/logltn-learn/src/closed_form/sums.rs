@@ -6,9 +6,9 @@
 
 use std::array::from_fn;
 use std::cell::Cell;
-use std::ops::DerefMut;
 
 use logltn::vector::Real;
+use logltn_nn::Floats;
 
 /// Numbers that are added up side by side: always in this order, so that the bits do not depend on the processor.
 const LANES: usize = 16;
@@ -29,8 +29,6 @@ pub(crate) enum Of {
     Product,
     /// The squares of the sum of the vectors.
     Squares,
-    /// Likewise, and then the square root.
-    Norm,
     /// The magnitudes of the sum of the vectors.
     Magnitudes,
 }
@@ -43,39 +41,22 @@ pub(crate) struct Sum {
     count: usize,
     /// The last vector is subtracted, not added.
     pub last_is_minus: bool,
-    /// It is divided by how many numbers there are.
-    pub mean: bool,
 }
 
 impl Sum {
     /// Of the results at these places, at most three.
-    pub fn new(of: Of, terms: &[usize], mean: bool) -> Sum {
+    pub fn new(of: Of, terms: &[usize]) -> Sum {
         Sum {
             of,
             terms: from_fn(|i| terms.get(i).copied().unwrap_or(0)),
             count: terms.len(),
             last_is_minus: false,
-            mean,
         }
-    }
-
-    /// The same, with the last vector subtracted.
-    pub fn last_minus(mut self) -> Sum {
-        self.last_is_minus = true;
-        self
     }
 
     /// The places of what it reads.
     pub fn terms(&self) -> &[usize] {
         &self.terms[..self.count]
-    }
-
-    /// The same of results at other places.
-    pub fn moved(mut self, to: impl Fn(usize) -> usize) -> Sum {
-        for term in &mut self.terms[..self.count] {
-            *term = to(*term);
-        }
-        self
     }
 }
 
@@ -106,15 +87,15 @@ pub(super) enum To {
 }
 
 /// Derivatives by the numbers of a block and by those of tables.
-pub(super) struct Derivatives<'a, T, Table> {
+pub(super) struct Derivatives<'a, T> {
     pub block: &'a mut [T],
-    pub tables: &'a mut [Table],
+    pub tables: &'a mut [Floats],
 }
 
 /// Where derivatives are added. Several vectors of a row may be of the same table, or even the same.
 type Sums<'a, T> = Option<&'a [Cell<T>]>;
 
-impl<'a, T, Table: DerefMut<Target = [T]>> Derivatives<'a, T, Table> {
+impl<'a, T: Real> Derivatives<'a, T> {
     /// Those that the derivatives by each vector are added to.
     #[inline(always)]
     fn of_each(self, to: [To; MOST_TERMS]) -> [Sums<'a, T>; MOST_TERMS] {
@@ -124,10 +105,10 @@ impl<'a, T, Table: DerefMut<Target = [T]>> Derivatives<'a, T, Table> {
             To::Nowhere | To::Table(_) => None,
         });
         for (at, table) in self.tables.iter_mut().enumerate() {
-            let table = Cell::from_mut(&mut **table).as_slice_of_cells();
+            let table = T::of_single_mut(table).map(|x| Cell::from_mut(x).as_slice_of_cells());
             for (found, to) in found.iter_mut().zip(to) {
                 if matches!(to, To::Table(its) if its == at) {
-                    *found = Some(table);
+                    *found = table;
                 }
             }
         }
@@ -149,13 +130,6 @@ impl Sum {
             2 => self.forward_of([all[0], all[1]], length, out),
             _ => self.forward_of(all, length, out),
         }
-        if self.of == Of::Norm {
-            out.iter_mut().for_each(|out| *out = out.sqrt());
-        }
-        if self.mean {
-            let count = T::from_f64(length as f64);
-            out.iter_mut().for_each(|out| *out = *out / count);
-        }
     }
 
     #[inline(always)]
@@ -168,7 +142,7 @@ impl Sum {
         let sign = self.sign();
         match self.of {
             Of::Product => each_row(all, length, out, product),
-            Of::Squares | Of::Norm => each_row(all, length, out, |x| {
+            Of::Squares => each_row(all, length, out, |x| {
                 let x = together(sign, x);
                 x * x
             }),
@@ -176,22 +150,22 @@ impl Sum {
         }
     }
 
-    /// Adds the derivatives by the vectors, from those by the sums `g` and the sums themselves.
+    /// Adds the derivatives by the vectors, from those by the sums `g`.
     #[inline(always)]
     pub(super) fn backward<T: Real>(
         &self,
         all: [Vectors<'_, T>; MOST_TERMS],
         length: usize,
-        [g, out]: [&[T]; 2],
+        g: &[T],
         to: [To; MOST_TERMS],
-        into: Derivatives<'_, T, impl DerefMut<Target = [T]>>,
+        into: Derivatives<'_, T>,
     ) {
         let [a, b, c] = all;
         let [to_a, to_b, to_c] = into.of_each(to);
         match self.count {
-            1 => self.backward_of([a], length, [g, out], [to_a]),
-            2 => self.backward_of([a, b], length, [g, out], [to_a, to_b]),
-            _ => self.backward_of([a, b, c], length, [g, out], [to_a, to_b, to_c]),
+            1 => self.backward_of([a], length, g, [to_a]),
+            2 => self.backward_of([a, b], length, g, [to_a, to_b]),
+            _ => self.backward_of([a, b, c], length, g, [to_a, to_b, to_c]),
         }
     }
 
@@ -200,14 +174,10 @@ impl Sum {
         &self,
         all: [Vectors<'_, T>; N],
         length: usize,
-        [g, out]: [&[T]; 2],
+        g: &[T],
         to: [Sums<'_, T>; N],
     ) {
         let sign = self.sign();
-        let share = match self.mean {
-            true => T::ONE / T::from_f64(length as f64),
-            false => T::ONE,
-        };
         // The derivative by the last vector has the sign of the vector.
         let signed = |slope: T| {
             let mut slopes = [slope; N];
@@ -216,23 +186,17 @@ impl Sum {
         };
         match self.of {
             Of::Product => {
-                let factor = |row: usize| g[row] * share;
+                let factor = |row: usize| g[row];
                 slopes(all, length, g.len(), factor, to, product_by_each);
             }
             Of::Squares => {
-                let factor = |row: usize| (g[row] + g[row]) * share;
-                slopes(all, length, g.len(), factor, to, |factor, x| {
-                    signed(factor * together(sign, x))
-                });
-            }
-            Of::Norm => {
-                let factor = |row: usize| g[row] * inverse_or_0(out[row]);
+                let factor = |row: usize| g[row] + g[row];
                 slopes(all, length, g.len(), factor, to, |factor, x| {
                     signed(factor * together(sign, x))
                 });
             }
             Of::Magnitudes => {
-                let factor = |row: usize| g[row] * share;
+                let factor = |row: usize| g[row];
                 slopes(all, length, g.len(), factor, to, |factor, x| {
                     signed(factor * direction(together(sign, x)))
                 });

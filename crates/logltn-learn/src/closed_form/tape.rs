@@ -1,14 +1,12 @@
-//! A closed form as a short program: one operation after the other, each over a block of rows.
+//! A closed form as a short program: one operation after the other, each over a block of rows. So is the way back: the
+//! derivatives by each result are operations too, on the results before and on the derivatives by those after.
 //!
 //! The numbers of a row are together, so that loops run over the numbers of a vector, or, where there is one number to a
 //! row, over rows. A block is so small that all that is computed of it stays in the cache; what does not depend on a row,
 //! such as `exp(rate)`, is computed once for a block.
 
-use std::ops::Range;
-
 use rustc_hash::FxHashMap;
 
-use super::lengths::{Shape, Typed};
 use super::sums::{MOST_TERMS, Of, Sum};
 use super::syntax::{Binary, Unary};
 
@@ -19,8 +17,23 @@ const BLOCK_NUMBERS: usize = 16384;
 /// The most rows of a block.
 const BLOCK_ROWS: usize = 512;
 
-/// Numbers of an argument.
+/// How many numbers something is, and whether each row has its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Shape {
+    pub length: usize,
+    pub varying: bool,
+}
+
+impl Shape {
+    /// How many there are in this many rows.
+    #[inline(always)]
+    pub(super) fn numbers(self, rows: usize) -> usize {
+        self.length * if self.varying { rows } else { 1 }
+    }
+}
+
+/// Numbers of an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Leaf {
     pub argument: usize,
     pub from: usize,
@@ -30,235 +43,186 @@ pub(crate) struct Leaf {
 /// One operation on earlier results, by their places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Op {
-    Leaf(Leaf),
+    /// Numbers of an argument: one of the leaves.
+    Leaf(usize),
     Learnt(usize),
     /// A number by its bits.
     Number(u64),
     Unary(Unary, usize),
+    /// Of two results of the same shape.
     Binary(Binary, usize, usize),
+    /// The same in each row, or for each number of a vector.
+    Spread(usize),
     /// The greatest number of a vector, or the least.
     Extreme {
         greatest: bool,
         of: usize,
     },
     Sum(Sum),
+    /// The derivatives by the result of the closed form, which are given.
+    ByRoot,
+    /// Derivatives times the slope of a function, which follows from its argument or its result.
+    Slope(Unary, [usize; 2]),
+    /// Derivatives where the first of two is the lesser or greater, or where the second is; 0 elsewhere.
+    Chosen(Binary, bool, [usize; 3]),
+    /// Derivatives at the greatest number of a vector, or the least; 0 elsewhere.
+    AtExtreme(bool, [usize; 2]),
+    /// Added up over all rows; of one number, over all numbers.
+    Total(usize),
+    /// The derivatives by all terms of a sum, from those by it: those of terms that are read where they are
+    /// are added to the derivatives by these, the others are the operations that follow, a `Term` each.
+    SumSlopes(Sum, usize),
+    Term(usize, usize),
 }
 
 impl Op {
     /// The results that it reads.
-    pub(super) fn operands(self) -> impl Iterator<Item = usize> {
-        let all: [Option<usize>; MOST_TERMS] = match self {
-            Op::Leaf(_) | Op::Learnt(_) | Op::Number(_) => [None; MOST_TERMS],
-            Op::Unary(_, x) | Op::Extreme { of: x, .. } => [Some(x), None, None],
-            Op::Binary(_, x, y) => [Some(x), Some(y), None],
-            Op::Sum(sum) => std::array::from_fn(|i| sum.terms().get(i).copied()),
-        };
-        all.into_iter().flatten()
-    }
-
-    /// The same of results that stand elsewhere.
-    fn moved(self, to: impl Fn(usize) -> usize) -> Op {
+    pub(super) fn operands(self) -> Vec<usize> {
         match self {
-            Op::Leaf(_) | Op::Learnt(_) | Op::Number(_) => self,
-            Op::Unary(f, x) => Op::Unary(f, to(x)),
-            Op::Binary(f, x, y) => Op::Binary(f, to(x), to(y)),
-            Op::Extreme { greatest, of } => Op::Extreme {
-                greatest,
-                of: to(of),
-            },
-            Op::Sum(sum) => Op::Sum(sum.moved(to)),
-        }
-    }
-
-    /// Which of its operands the way back looks at, and whether at its own result.
-    fn looked_at(self) -> (bool, bool) {
-        match self {
-            Op::Leaf(_) | Op::Learnt(_) | Op::Number(_) => (false, false),
-            Op::Unary(Unary::Negate, _) => (false, false),
-            Op::Unary(Unary::Sqrt | Unary::Exp | Unary::Tanh, _) => (false, true),
-            Op::Unary(..) | Op::Extreme { .. } => (true, false),
-            Op::Binary(Binary::Add | Binary::Subtract, ..) => (false, false),
-            Op::Binary(f, ..) => (true, f == Binary::Divide),
-            Op::Sum(sum) => (
-                sum.of != Of::Product || sum.terms().len() > 1,
-                sum.of == Of::Norm,
-            ),
+            Op::Leaf(_) | Op::Learnt(_) | Op::Number(_) | Op::ByRoot => Vec::new(),
+            Op::Unary(_, x) | Op::Spread(x) | Op::Total(x) | Op::Term(x, _) => vec![x],
+            Op::Extreme { of: x, .. } => vec![x],
+            Op::Binary(_, x, y) => vec![x, y],
+            Op::Slope(_, both) | Op::AtExtreme(_, both) => both.to_vec(),
+            Op::Chosen(_, _, all) => all.to_vec(),
+            Op::Sum(sum) => sum.terms().to_vec(),
+            Op::SumSlopes(sum, by) => [sum.terms(), &[by]].concat(),
         }
     }
 }
 
-/// Which parts of a block are available on the way back: kept or recomputed.
+/// The operations of a closed form, equal ones once. Some may not be needed.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Again {
-    /// The sums over vectors whose results are kept: one number each a row, for three vectors that need not be read again.
-    pub kept: Vec<usize>,
-    /// What is computed again, or read.
-    pub(super) computed: Vec<bool>,
-}
-
-/// The operations of a closed form, equal ones once.
-#[derive(Clone, Debug)]
 pub(crate) struct Tape {
     pub(super) ops: Vec<Op>,
     pub(super) shapes: Vec<Shape>,
-    /// Where the numbers of each begin in a block's.
-    pub(super) starts: Vec<usize>,
+    places: FxHashMap<(Op, Shape), usize>,
+    /// The arguments that it reads, each once, with their places among the operations.
+    pub(super) leaves: Vec<(Leaf, usize)>,
     /// The result.
     pub(super) root: usize,
     /// How many rows a block has.
     pub rows: usize,
-    /// How many numbers a block has.
-    pub(super) numbers: usize,
-    /// The numbers of the longest operand.
-    pub(super) longest: usize,
-    /// The place of each leaf among the leaves.
-    pub(super) leaf_numbers: Vec<Option<usize>>,
-    /// The arguments that it reads, with their places among the operations.
-    leaves: Vec<(Leaf, usize)>,
-    /// How the derivatives by each come about.
-    pub(super) flows: Vec<Flow>,
-}
-
-/// How the derivatives by a result come about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flow {
-    /// They are those by another result, such as those by x and y in x + y, which need no copy.
-    Same(usize),
-    /// Likewise, with the other sign; only of leaves.
-    Opposite(usize),
-    /// One operation finds each of them, which is then written.
-    Once,
-    /// Several may, so they are added up from 0.
-    AddedUp,
+    /// How many numbers a row takes in all.
+    pub width: usize,
 }
 
 impl Tape {
-    pub(super) fn new(nodes: &[Typed]) -> Tape {
-        let mut tape = Tape {
-            ops: Vec::new(),
-            shapes: Vec::new(),
-            starts: Vec::new(),
-            root: 0,
-            rows: 1,
-            numbers: 0,
-            longest: 0,
-            leaf_numbers: Vec::new(),
-            leaves: Vec::new(),
-            flows: Vec::new(),
+    /// Ends it, with this result.
+    pub(super) fn finish(mut self, root: usize) -> Tape {
+        self.root = root;
+        let needed = self.needed(&[root], |_| false);
+        let shapes = self.shapes.iter().zip(needed);
+        let varying = shapes.filter(|(shape, needed)| shape.varying && *needed);
+        self.width = varying.map(|(shape, _)| shape.length).sum();
+        self.rows = (BLOCK_NUMBERS / self.width.max(1)).clamp(4, BLOCK_ROWS);
+        self
+    }
+
+    /// The place of an operation's result; it is appended if it is new.
+    pub(super) fn push(&mut self, op: Op, shape: Shape) -> usize {
+        *self.places.entry((op, shape)).or_insert_with(|| {
+            self.ops.push(op);
+            self.shapes.push(shape);
+            self.ops.len() - 1
+        })
+    }
+
+    pub(super) fn leaf(&mut self, leaf: Leaf) -> usize {
+        let known = self.leaves.iter().find(|(known, _)| *known == leaf);
+        known.map(|(_, place)| *place).unwrap_or_else(|| {
+            let shape = Shape {
+                length: leaf.length,
+                varying: true,
+            };
+            let place = self.push(Op::Leaf(self.leaves.len()), shape);
+            self.leaves.push((leaf, place));
+            place
+        })
+    }
+
+    /// A function of each number.
+    pub(super) fn unary(&mut self, f: Unary, x: usize) -> usize {
+        self.push(Op::Unary(f, x), self.shapes[x])
+    }
+
+    /// A function number by number; one number goes with any vector.
+    pub(super) fn binary(&mut self, f: Binary, x: usize, y: usize) -> usize {
+        let (a, b) = (self.shapes[x], self.shapes[y]);
+        let shape = Shape {
+            length: a.length.max(b.length),
+            varying: a.varying || b.varying,
         };
-        let mut known: FxHashMap<Op, usize> = FxHashMap::default();
-        let mut places: Vec<usize> = Vec::with_capacity(nodes.len());
-        for node in nodes {
-            let place = tape.simplified(node, &places, &mut known);
-            places.push(place);
-        }
-        tape.root = places.last().copied().unwrap_or(0);
-        tape.drop_unused();
-        let shapes = tape.shapes.iter();
-        let width: usize = shapes.filter(|s| s.varying).map(|s| s.length).sum();
-        tape.rows = (BLOCK_NUMBERS / width.max(1)).clamp(4, BLOCK_ROWS);
-        for shape in &tape.shapes {
-            tape.starts.push(tape.numbers);
-            let numbers = shape.length * if shape.varying { tape.rows } else { 1 };
-            tape.numbers += numbers;
-            tape.longest = tape.longest.max(numbers);
-        }
-        for (place, op) in tape.ops.iter().enumerate() {
-            let number = match op {
-                Op::Leaf(leaf) => {
-                    tape.leaves.push((*leaf, place));
-                    Some(tape.leaves.len() - 1)
-                }
-                _ => None,
-            };
-            tape.leaf_numbers.push(number);
-        }
-        tape.flows = tape.flows();
-        tape
-    }
-
-    fn flows(&self) -> Vec<Flow> {
-        let mut uses = vec![0; self.ops.len()];
-        for op in &self.ops {
-            // A sum adds to what is there, row by row.
-            let by = if matches!(op, Op::Sum(_)) { 2 } else { 1 };
-            op.operands().for_each(|at| uses[at] += by);
-        }
-        let written = (uses.iter().zip(&self.shapes)).map(|(&uses, shape)| match uses {
-            0 | 1 if shape.varying => Flow::Once,
-            _ => Flow::AddedUp,
+        let [x, y] = [x, y].map(|at| match self.shapes[at] == shape {
+            true => at,
+            false => self.push(Op::Spread(at), shape),
         });
-        let mut flows: Vec<Flow> = written.collect();
-        // Results come after their operands, so what they share in is known.
-        for (at, op) in self.ops.iter().enumerate().rev() {
-            let Op::Binary(f @ (Binary::Add | Binary::Subtract), x, y) = *op else {
-                continue;
-            };
-            let source = match flows[at] {
-                Flow::Same(source) => source,
-                _ => at,
-            };
-            for (operand, opposite) in [(x, false), (y, f == Binary::Subtract)] {
-                if uses[operand] != 1 || self.shapes[operand] != self.shapes[at] {
-                    continue;
-                }
-                match (opposite, self.ops[operand]) {
-                    (false, _) => flows[operand] = Flow::Same(source),
-                    (true, Op::Leaf(_)) => flows[operand] = Flow::Opposite(source),
-                    _ => {}
-                }
+        self.push(Op::Binary(f, x, y), shape)
+    }
+
+    pub(super) fn number(&mut self, x: f64) -> usize {
+        let length = 1;
+        let varying = false;
+        self.push(Op::Number(x.to_bits()), Shape { length, varying })
+    }
+
+    pub(super) fn extreme(&mut self, greatest: bool, of: usize) -> usize {
+        let Shape { length, varying } = self.shapes[of];
+        match length {
+            2.. => self.push(Op::Extreme { greatest, of }, Shape { length: 1, varying }),
+            _ => of,
+        }
+    }
+
+    /// The sum over the products of one vector or two. Of one number it is itself: then the loop runs over rows.
+    pub(super) fn sum(&mut self, factors: &[usize]) -> usize {
+        match (self.shapes[factors[0]].length, factors) {
+            (2.., _) => self.widest(Sum::new(Of::Product, factors)),
+            (_, &[x, y, ..]) => self.binary(Binary::Multiply, x, y),
+            (_, factors) => factors[0],
+        }
+    }
+
+    pub(super) fn mean(&mut self, x: usize) -> usize {
+        let (sum, length) = (self.sum(&[x]), self.shapes[x].length);
+        match length {
+            2.. => {
+                let length = self.number(length as f64);
+                self.binary(Binary::Divide, sum, length)
             }
-        }
-        flows
-    }
-
-    /// Where the derivatives by a result stand, and whether with the other sign.
-    pub(super) fn derivatives(&self, at: usize) -> (usize, bool) {
-        match self.flows[at] {
-            Flow::Same(source) => (source, false),
-            Flow::Opposite(source) => (source, true),
-            Flow::Once | Flow::AddedUp => (at, false),
+            _ => sum,
         }
     }
 
-    /// The place of a node's result. Of one number, sums and means are itself, a norm is its absolute value, and so on:
-    /// then the loop runs over rows.
-    fn simplified(
-        &mut self,
-        node: &Typed,
-        places: &[usize],
-        known: &mut FxHashMap<Op, usize>,
-    ) -> usize {
-        let shape = node.shape;
-        let op = node.op.moved(|at| places[at]);
-        match op {
-            Op::Extreme { of: x, .. } if self.shapes[x].length == 1 => x,
-            Op::Sum(sum) => match (sum.of, sum.terms()) {
-                (_, terms) if self.shapes[terms[0]].length > 1 => {
-                    let sum = self.widened(sum);
-                    self.push(Op::Sum(sum), shape, known)
-                }
-                (Of::Norm, &[x, y, ..]) => {
-                    let between = self.push(Op::Binary(Binary::Subtract, x, y), shape, known);
-                    self.push(Op::Unary(Unary::Abs, between), shape, known)
-                }
-                (Of::Norm, terms) => self.push(Op::Unary(Unary::Abs, terms[0]), shape, known),
-                (_, &[x, y, ..]) => self.push(Op::Binary(Binary::Multiply, x, y), shape, known),
-                (_, terms) => terms[0],
-            },
-            _ => self.push(op, shape, known),
+    /// The length of a vector, or of what is between two.
+    pub(super) fn norm(&mut self, x: usize, other: Option<usize>) -> usize {
+        if self.shapes[x].length > 1 {
+            let terms: Vec<usize> = [x].into_iter().chain(other).collect();
+            let mut sum = Sum::new(Of::Squares, &terms);
+            sum.last_is_minus = other.is_some();
+            let squares = self.widest(sum);
+            return self.unary(Unary::Sqrt, squares);
         }
+        let between = other.map_or(x, |y| self.binary(Binary::Subtract, x, y));
+        self.unary(Unary::Abs, between)
+    }
+
+    fn widest(&mut self, sum: Sum) -> usize {
+        let sum = self.widened(sum);
+        let varying = sum.terms().iter().any(|&at| self.shapes[at].varying);
+        self.push(Op::Sum(sum), Shape { length: 1, varying })
     }
 
     /// A sum that goes through more at once: `sum(h * r * t)` and `norm(h + r - t)` read three vectors and make none.
     fn widened(&self, sum: Sum) -> Sum {
-        let length = self.shapes[sum.terms()[0]].length;
+        // What is the same in each row is read where it is.
+        let unspread = |at: usize| match self.ops[at] {
+            Op::Spread(x) if self.shapes[x].length == self.shapes[at].length => x,
+            _ => at,
+        };
         // The two sides of an operation number by number.
         let sides = |at: usize, wanted: &[Binary]| match self.ops[at] {
-            Op::Binary(f, x, y) if wanted.contains(&f) => {
-                let whole = [x, y].iter().all(|&at| self.shapes[at].length == length);
-                whole.then_some((f, x, y))
-            }
+            Op::Binary(f, x, y) if wanted.contains(&f) => Some((f, unspread(x), unspread(y))),
             _ => None,
         };
         if sum.of == Of::Product {
@@ -271,15 +235,15 @@ impl Tape {
                 factors.splice(at..=at, [x, y]);
             }
             match factors[..] {
-                [a, b] if a == b => return self.widened(Sum::new(Of::Squares, &[a], sum.mean)),
+                [a, b] if a == b => return self.widened(Sum::new(Of::Squares, &[a])),
                 [x] => {
                     if let Op::Unary(Unary::Abs, x) = self.ops[x] {
-                        return self.widened(Sum::new(Of::Magnitudes, &[x], sum.mean));
+                        return self.widened(Sum::new(Of::Magnitudes, &[x]));
                     }
                 }
                 _ => {}
             }
-            return Sum::new(Of::Product, &factors, sum.mean);
+            return Sum::new(Of::Product, &factors);
         }
         let signs = |at: usize| sum.last_is_minus && at + 1 == sum.terms().len();
         let terms = sum.terms().iter().enumerate();
@@ -303,38 +267,9 @@ impl Tape {
         let turned = 2 * minus > terms.len();
         terms.sort_by_key(|(_, minus)| *minus != turned);
         let places: Vec<usize> = terms.iter().map(|(at, _)| *at).collect();
-        let mut sum = Sum::new(sum.of, &places, sum.mean);
+        let mut sum = Sum::new(sum.of, &places);
         sum.last_is_minus = terms.last().is_some_and(|(_, minus)| *minus != turned);
         sum
-    }
-
-    /// Drops results that are no longer needed.
-    fn drop_unused(&mut self) {
-        let mut used = vec![false; self.ops.len()];
-        used[self.root] = true;
-        for at in (0..self.ops.len()).rev() {
-            if used[at] {
-                self.ops[at].operands().for_each(|x| used[x] = true);
-            }
-        }
-        let mut places = vec![0; self.ops.len()];
-        let (mut ops, mut shapes) = (Vec::new(), Vec::new());
-        for (at, op) in self.ops.iter().enumerate() {
-            if used[at] {
-                places[at] = ops.len();
-                ops.push(op.moved(|x| places[x]));
-                shapes.push(self.shapes[at]);
-            }
-        }
-        (self.ops, self.shapes, self.root) = (ops, shapes, places[self.root]);
-    }
-
-    fn push(&mut self, op: Op, shape: Shape, known: &mut FxHashMap<Op, usize>) -> usize {
-        *known.entry(op).or_insert_with(|| {
-            self.ops.push(op);
-            self.shapes.push(shape);
-            self.ops.len() - 1
-        })
     }
 
     /// The arguments that it reads, each once.
@@ -347,87 +282,112 @@ impl Tape {
         self.root == at
     }
 
-    /// How many numbers a row takes in all.
-    pub fn width(&self) -> usize {
-        self.numbers / self.rows.max(1)
-    }
-
-    /// Which results pass a gradient on, if these leaves do.
-    pub fn active(&self, leaves: &[bool]) -> Vec<bool> {
-        let mut active: Vec<bool> = Vec::with_capacity(self.ops.len());
-        let mut learns = leaves.iter();
-        for op in &self.ops {
-            active.push(match *op {
-                Op::Leaf(_) => *learns.next().unwrap_or(&false),
-                Op::Learnt(_) => true,
-                Op::Number(_) => false,
-                _ => op.operands().any(|at| active[at]),
-            });
-        }
-        active
-    }
-
-    /// What the way back needs of a block, if these results pass a gradient on, and those `known` to no other.
-    pub fn again(&self, active: &[bool], known: &[usize]) -> Again {
-        let mut again = Again {
-            kept: Vec::new(),
-            computed: vec![false; self.ops.len()],
-        };
-        for (at, op) in self.ops.iter().enumerate() {
-            let (operands, own) = if active[at] {
-                op.looked_at()
-            } else {
-                (false, false)
-            };
-            again.computed[at] |= own;
-            if operands && !known.contains(&at) {
-                op.operands().for_each(|x| again.computed[x] = true);
-            }
-        }
-        for (at, op) in self.ops.iter().enumerate().rev() {
-            match op {
-                Op::Sum(_) if again.computed[at] && self.shapes[at].varying => {
-                    again.computed[at] = false;
-                    again.kept.push(at);
-                }
-                _ if again.computed[at] => {
-                    op.operands().for_each(|x| again.computed[x] = true);
-                }
-                _ => {}
-            }
-        }
-        again
-    }
-
-    /// Whether the way back reads the numbers of a leaf.
-    pub fn needs(&self, again: &Again, leaf: usize) -> bool {
-        again.computed[self.leaves[leaf].1]
-    }
-
     /// Whether only sums read a leaf, so that it may stay where it is.
     pub fn may_stay(&self, leaf: usize) -> bool {
-        let (_, place) = self.leaves[leaf];
-        let reads = |op: &Op| op.operands().any(|at| at == place);
-        place != self.root && (self.ops.iter()).all(|op| matches!(op, Op::Sum(_)) || !reads(op))
+        let place = self.leaves[leaf].1;
+        let needed = self.needed(&[self.root], |_| false);
+        let ops = self.ops.iter().zip(needed).filter(|(_, needed)| *needed);
+        let mut others = ops.filter(|(op, _)| !matches!(op, Op::Sum(_)));
+        place != self.root && !others.any(|(op, _)| op.operands().contains(&place))
     }
 
-    /// The position of a leaf among the results.
-    pub fn leaf_place(&self, leaf: usize) -> usize {
-        self.leaves[leaf].1
+    /// The sums of products of at least two arguments, such as `sum(h * r * t)`: the place of each, its arguments, by their
+    /// places among the leaves, and how many numbers these have.
+    pub fn factored(&self) -> impl Iterator<Item = (usize, Vec<usize>, usize)> {
+        let leaf = |at: &usize| match self.ops[*at] {
+            Op::Leaf(leaf) => Some(leaf),
+            _ => None,
+        };
+        self.ops.iter().enumerate().filter_map(move |(at, op)| {
+            let Op::Sum(sum) = op else { return None };
+            let terms = sum.terms();
+            let leaves: Vec<usize> = terms.iter().map(leaf).collect::<Option<_>>()?;
+            let found = leaves.len() > 1 && sum.of == Of::Product;
+            found.then(|| (at, leaves, self.shapes[terms[0]].length))
+        })
     }
 
-    /// Where the numbers of a leaf are in a block of this many rows.
-    pub(super) fn leaf_range(&self, leaf: usize, rows: usize) -> Range<usize> {
-        let (numbers, place) = self.leaves[leaf];
-        let start = self.starts[place];
-        start..start + rows * numbers.length
+    /// The results that these follow from, and they themselves; those that something is known of follow from nothing.
+    pub(super) fn needed(&self, wanted: &[usize], is_known: impl Fn(usize) -> bool) -> Vec<bool> {
+        let mut needed = vec![false; self.ops.len()];
+        wanted.iter().for_each(|&at| needed[at] = true);
+        for at in (0..self.ops.len()).rev() {
+            if needed[at] && !is_known(at) {
+                let operands = self.ops[at].operands().into_iter();
+                operands.for_each(|x| needed[x] = true);
+            }
+        }
+        needed
     }
 
-    /// Where the derivatives by them stand, and whether with the other sign.
-    pub(super) fn by_leaf_range(&self, leaf: usize, rows: usize) -> (Range<usize>, bool) {
-        let (numbers, place) = self.leaves[leaf];
-        let (place, opposite) = self.derivatives(place);
-        let start = self.starts[place];
-        (start..start + rows * numbers.length, opposite)
+    /// Appends the derivatives by all results, of which there are these; those that are known pass none on.
+    pub(super) fn derive(&mut self, known: &[usize]) -> Vec<Option<usize>> {
+        let mut by = vec![None; self.ops.len()];
+        by[self.root] = Some(self.push(Op::ByRoot, self.shapes[self.root]));
+        for at in (0..by.len()).rev() {
+            let Some(g) = by[at].filter(|_| !known.contains(&at)) else {
+                continue;
+            };
+            let shape = self.shapes[at];
+            for (operand, found) in self.derivatives(at, g, shape) {
+                by[operand] = Some(match by[operand] {
+                    None => found,
+                    Some(sum) => self.binary(Binary::Add, sum, found),
+                });
+            }
+        }
+        by
+    }
+
+    /// The derivatives by the operands of a result, from those by it.
+    fn derivatives(&mut self, at: usize, g: usize, shape: Shape) -> Vec<(usize, usize)> {
+        match self.ops[at] {
+            Op::Unary(Unary::Negate, x) => vec![(x, self.unary(Unary::Negate, g))],
+            Op::Unary(f, x) => {
+                let from = match f {
+                    Unary::Sqrt | Unary::Exp | Unary::Tanh => at,
+                    _ => x,
+                };
+                vec![(x, self.push(Op::Slope(f, [g, from]), shape))]
+            }
+            Op::Binary(f, x, y) => {
+                let [by_x, by_y] = match f {
+                    Binary::Add => [g, g],
+                    Binary::Subtract => [g, self.unary(Unary::Negate, g)],
+                    Binary::Multiply => [y, x].map(|other| self.binary(f, g, other)),
+                    Binary::Divide => {
+                        let product = self.binary(Binary::Multiply, g, at);
+                        let [by_x, minus] = [g, product].map(|by| self.binary(f, by, y));
+                        [by_x, self.unary(Unary::Negate, minus)]
+                    }
+                    Binary::Min | Binary::Max => [false, true]
+                        .map(|second| self.push(Op::Chosen(f, second, [g, x, y]), shape)),
+                };
+                vec![(x, by_x), (y, by_y)]
+            }
+            Op::Spread(x) => {
+                let sum = match self.shapes[x] {
+                    Shape { varying: true, .. } => self.sum(&[g]),
+                    shape => self.push(Op::Total(g), shape),
+                };
+                vec![(x, sum)]
+            }
+            Op::Extreme { greatest, of } => {
+                let found = self.push(Op::AtExtreme(greatest, [g, of]), self.shapes[of]);
+                vec![(of, found)]
+            }
+            Op::Sum(sum) => {
+                let none = Shape {
+                    length: 0,
+                    varying: false,
+                };
+                let all = self.push(Op::SumSlopes(sum, g), none);
+                let terms = sum.terms().iter().enumerate();
+                terms
+                    .map(|(i, &term)| (term, self.push(Op::Term(all, i), self.shapes[term])))
+                    .collect()
+            }
+            _ => Vec::new(),
+        }
     }
 }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use logltn::theory::{ArgumentSort, FunctionId, PredicateId, SortId};
 use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, FunctionData, Request, Source, memory};
-use logltn_nn::{Floats, LayerSpec, NetworkSpec, Shape};
+use logltn_nn::{LayerSpec, NetworkSpec, Shape};
 
+use super::gradients::Target;
 use super::parameters::Parameters;
 use super::unit::{Feed, Piece, Unit};
 use super::written_inputs::Here;
@@ -405,7 +406,6 @@ impl<'a> Builder<'a> {
             inputs: Vec::new(),
             outputs: Vec::new(),
             by_inputs: Vec::new(),
-            by_outputs: Floats::default(),
         });
         Ok(self.model.units.len() - 1)
     }
@@ -424,22 +424,10 @@ impl<'a> Builder<'a> {
             return Err(place.mark(error).into());
         }
         for piece in &feed.pieces {
-            let learnt = |sort: usize| {
-                let vectors = &self.model.vectors[sort];
-                vectors.embedding.is_some() || vectors.constants.is_some()
-            };
-            let (learnt, data) = match piece {
-                Piece::Vector { sort, stop, .. } => (learnt(*sort) && !stop, !learnt(*sort)),
-                Piece::Containment { boxes, stop } => {
-                    let learnt = boxes.iter().any(|place| learnt(place.sort));
-                    (learnt && !stop, !learnt)
-                }
-                Piece::Number { .. } | Piece::Integer { .. } | Piece::Given { .. } => (false, true),
-                Piece::Unit { stop, .. } => (!stop, false),
-            };
+            let learnt = !Target::of(piece, &self.model.vectors).is_empty();
             let unit = &mut self.model.units[unit];
-            unit.passes_gradient |= learnt;
-            unit.reads_data_only &= data;
+            unit.passes_gradient |= learnt && !piece.stops();
+            unit.reads_data_only &= !learnt;
         }
         self.model.units[unit].feeds.push(feed);
         Ok(self.model.units[unit].feeds.len() - 1)

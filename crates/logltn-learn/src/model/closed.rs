@@ -18,14 +18,14 @@ use logltn::theory::PredicateId;
 use logltn::vector::{Real, run_task};
 use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Precision, Request};
 use logltn_nn::Floats;
-use rayon::prelude::*;
 
+use super::gradients::{Gradients, Target};
 use super::grid::{Grids, Split};
 use super::inputs::Sources;
 use super::unit::Piece;
 use super::{Answer, Model, Rows, rows_shape};
-use crate::closed_form::{Again, ClosedForm, InPlace, Rest, Tape, Work};
-use gather::{Gather, add, scatter};
+use crate::closed_form::{ClosedForm, InPlace, Plan, Tape, Work};
+use gather::Gather;
 
 /// A lane has at least about this many numbers to compute.
 const LANE_NUMBERS: usize = 1 << 16;
@@ -38,6 +38,8 @@ pub(super) struct Closed {
     predicate: PredicateId,
     form: Arc<ClosedForm>,
     tape: Tape,
+    /// How it is computed, if nothing is known.
+    forward: Plan,
     /// What it learns, among the model's learnable tables.
     learnt: Vec<usize>,
     /// A softmax has one number for each of this many classes, which are the last argument.
@@ -52,19 +54,23 @@ pub(super) struct ClosedFeed {
     arity: usize,
     /// Where the numbers of each leaf of the program come from.
     pub pieces: Vec<Piece>,
-    /// Which results of the program pass a gradient on.
-    active: Vec<bool>,
     /// Where gradients go, each once.
     targets: Vec<Target>,
-    /// For each leaf that is read where it is: which learnable table that is, and its place among the targets.
-    in_place: Vec<Option<(usize, usize)>>,
-    again: Again,
+    /// For each leaf that is read where it is: which learnable table that is.
+    in_place: Vec<Option<usize>>,
+    /// The way back.
+    back: Plan,
     /// The ways to compute it as a product of matrices.
     pub splits: Vec<Split>,
+    state: State,
+}
+
+/// What is left of the last request.
+#[derive(Default)]
+struct State {
     room: Room<f32>,
-    /// Those of the last request.
     grids: Grids,
-    /// The rows of the last request of a softmax, each with all classes.
+    /// The rows of a softmax, each with all classes.
     with_classes: Vec<u32>,
 }
 
@@ -76,56 +82,35 @@ struct Room<T> {
     kept: Option<Vec<T>>,
 }
 
-/// What a gradient is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Target {
-    /// A table of learnable vectors.
-    Table(usize),
-    /// The outputs of a network.
-    Unit(usize),
-}
-
 /// Part of a request's rows.
 #[derive(Default)]
 struct Lane<T> {
     work: Work<T>,
-    /// The derivatives by each target.
-    gradients: Vec<Floats>,
+    /// The derivatives by the targets.
+    gradients: Gradients,
     /// The derivatives by each number that is learnt.
     by_learnt: Vec<f64>,
 }
 
-/// What of a block is computed.
-#[derive(Clone, Copy)]
-enum What<'a> {
-    All,
-    /// What is not known.
-    Rest(&'a Rest),
-    /// What the way back needs.
-    Again(&'a Again),
-    /// What the way back needs of what is not known.
-    RestAgain(&'a Rest, &'a Again),
-}
-
-/// Rows without their last argument, each with all of this many classes.
-fn with_classes(rows: &[u32], count: usize, classes: u32, out: &mut Vec<u32>) {
-    let arity = rows.len().checked_div(count).unwrap_or(0);
-    out.clear();
-    out.reserve(count * classes as usize * (arity + 1));
-    for row in 0..count {
-        for class in 0..classes {
-            out.extend_from_slice(&rows[row * arity..][..arity]);
-            out.push(class);
+impl Closed {
+    /// Writes down the rows of a softmax, which are asked about without the class, with all classes.
+    fn name_classes(&self, rows: Rows<'_>, out: &mut Vec<u32>) {
+        let Some(classes) = self.classes else { return };
+        out.clear();
+        out.reserve(rows.count * classes as usize * (rows.arity + 1));
+        for row in rows.iter() {
+            for class in 0..classes {
+                out.extend_from_slice(row);
+                out.push(class);
+            }
         }
     }
-}
 
-impl Closed {
-    /// The rows that a request asks about: of a softmax all classes of each, as they were written down with the request.
-    fn rows<'a>(&self, request: &'a Request, with_classes: &'a [u32]) -> Rows<'a> {
+    /// The rows that are computed: of a softmax those with classes.
+    fn rows<'a>(&self, rows: Rows<'a>, with_classes: &'a [u32]) -> Rows<'a> {
         match self.classes {
-            None => request.into(),
-            Some(_) => Rows::new(with_classes, request.arity + 1, request.numbers()),
+            None => rows,
+            Some(_) => Rows::new(with_classes, rows.arity + 1, rows.numbers),
         }
     }
 
@@ -133,15 +118,15 @@ impl Closed {
     /// their sums, results and derivatives; and how many numbers are computed.
     pub(super) fn work(&self, feed: usize, rows: usize) -> (u128, u128) {
         let feed = &self.feeds[feed];
-        let sums = feed.splits.iter().map(|split| split.rest.known.len());
-        let numbers = 2 * feed.arity + 3 * sums.max().unwrap_or(0) + feed.again.kept.len() + 6;
+        let sums = feed.splits.iter().map(|split| split.sums.len());
+        let numbers = 2 * feed.arity + 3 * sums.max().unwrap_or(0) + feed.back.given.len() + 6;
         let rows = rows as u128 * self.classes.map_or(1, u128::from);
-        (4 * numbers as u128 * rows, self.tape.width() as u128 * rows)
+        (4 * numbers as u128 * rows, self.tape.width as u128 * rows)
     }
 
     /// Lanes for this many rows.
     fn lanes(&self, rows: usize) -> usize {
-        let numbers = rows * self.tape.width();
+        let numbers = rows * self.tape.width;
         (numbers / LANE_NUMBERS).clamp(1, MOST_LANES)
     }
 
@@ -163,13 +148,13 @@ impl Closed {
             grids.find(rows.individuals, feed.arity, &feed.splits);
         }
         if grids.are_none() {
-            return self.forward(feed, sources, rows, None, room, out);
+            return self.forward(feed, sources, rows, grids, room, out);
         }
-        grids.multiply(&feed.splits, &feed.pieces, sources, feed.arity);
+        grids.multiply(&feed.splits, sources, feed.arity);
         let mut numbers = std::mem::take(&mut grids.numbers);
         numbers.resize(rows.count, 0.0);
         let rows = grids.in_order(rows);
-        self.forward(feed, sources, rows, Some(grids), room, &mut numbers);
+        self.forward(feed, sources, rows, grids, room, &mut numbers);
         grids.numbers = numbers;
         grids.hand_out(out);
     }
@@ -180,7 +165,7 @@ impl Closed {
         feed: &ClosedFeed,
         sources: Sources<'_>,
         rows: Rows<'_>,
-        grids: Option<&Grids>,
+        grids: &Grids,
         room: &mut Room<T>,
         out: &mut [T],
     ) {
@@ -189,11 +174,11 @@ impl Closed {
         if lanes.len() < count {
             lanes.resize_with(count, Lane::default);
         }
-        let share = self.share(rows.count, count).max(1);
-        let keeps = kept.as_ref().map_or(0, |_| feed.again.kept.len());
+        let share = self.share(rows.count, count);
+        let keeps = kept.as_ref().map_or(&[][..], |_| &feed.back.given);
         let mut none = Vec::new();
         let kept = kept.as_mut().unwrap_or(&mut none);
-        kept.resize(rows.count * keeps, T::ZERO);
+        kept.resize(rows.count * keeps.len(), T::ZERO);
         let run = |i: usize, lane: &mut Lane<T>, mut out: &mut [T], mut kept: &mut [T]| {
             let end = i * share + out.len();
             for (part, split) in self.blocks(grids, i * share..end) {
@@ -201,51 +186,41 @@ impl Closed {
                     return;
                 }
                 let (first, count) = (part.start, part.len());
-                let some = rows.some(first, count);
-                let rest = split.map(|split| &feed.splits[split].rest);
-                lane.work.prepare(&self.tape);
-                for (which, &at) in rest.iter().flat_map(|rest| &rest.known).enumerate() {
-                    let sums = grids.map(|grids| grids.sums(first, which));
-                    let sums = sums.into_iter().flatten();
-                    let sums = sums.map(|&sum| T::from_f64(f64::from(sum)));
-                    lane.work.put(&self.tape, at, count, sums);
+                let split = split.map(|split| &feed.splits[split]);
+                let plan = split.map_or(&self.forward, |split| &split.forward);
+                let work = &mut lane.work;
+                work.prepare(plan, count);
+                if let Some(split) = split {
+                    for (which, factors) in split.sums.iter().enumerate() {
+                        let to = work.result_mut(plan, factors.at, count).iter_mut();
+                        let known = to.zip(grids.sums(first, which));
+                        known.for_each(|(to, &sum)| *to = T::from_f64(f64::from(sum)));
+                    }
                 }
-                let what = rest.map_or(What::All, What::Rest);
-                self.block(feed, sources, some, first, lane, what);
+                let some = (rows.some(first, count), first);
+                self.block(feed, plan, sources, some, work, (&[], &mut []));
                 let own;
                 (own, out) = out.split_at_mut(count);
-                lane.work.result(&self.tape, own);
+                work.root(plan, own);
                 let own;
-                (own, kept) = kept.split_at_mut(count * keeps);
-                if keeps > 0 {
-                    lane.work.keep(&self.tape, &feed.again, own);
+                (own, kept) = kept.split_at_mut(count * keeps.len());
+                for (&at, kept) in keeps.iter().zip(own.chunks_exact_mut(count)) {
+                    kept.copy_from_slice(work.result(plan, at, count));
                 }
             }
         };
-        match count {
-            1 => run(0, &mut lanes[0], out, kept),
-            _ => {
-                let parts = lanes.par_iter_mut().zip(out.par_chunks_mut(share));
-                let parts = parts.enumerate();
-                match keeps {
-                    0 => parts.for_each(|(i, (lane, out))| run(i, lane, out, &mut [])),
-                    _ => (parts.zip(kept.par_chunks_mut(share * keeps)))
-                        .for_each(|((i, (lane, out)), kept)| run(i, lane, out, kept)),
-                }
-            }
-        }
+        let shares = [share, share * keeps.len()];
+        in_lanes(0, &mut lanes[..count], [out, kept], shares, &run);
     }
 
     /// Blocks of some rows; those of a grid, or of none, apart. They end at the same rows whichever the range begins with.
     fn blocks<'g>(
         &self,
-        grids: Option<&'g Grids>,
+        grids: &'g Grids,
         rows: Range<usize>,
     ) -> impl Iterator<Item = (Range<usize>, Option<usize>)> + use<'g> {
-        let none = grids.is_none().then(|| (rows.clone(), None));
-        let cut = grids.into_iter().flat_map(move |g| g.cut(rows.clone()));
         let most = self.tape.rows;
-        none.into_iter().chain(cut).flat_map(move |(part, split)| {
+        grids.cut(rows).flat_map(move |(part, split)| {
             let blocks = part.start / most..part.end.div_ceil(most);
             blocks.map(move |at| {
                 let block = part.start.max(at * most)..part.end.min((at + 1) * most);
@@ -254,42 +229,36 @@ impl Closed {
         })
     }
 
-    /// Computes one block; all of it, or some.
+    /// Computes one block, of whose rows the first is this one of the request's. On the way back from the derivatives by its
+    /// results; those by what is read where it is are added to these tables.
     fn block<T: Real>(
         &self,
         feed: &ClosedFeed,
+        plan: &Plan,
         sources: Sources<'_>,
-        rows: Rows<'_>,
-        first: usize,
-        lane: &mut Lane<T>,
-        what: What<'_>,
+        (rows, first): (Rows<'_>, usize),
+        work: &mut Work<T>,
+        back: (&[T], &mut [Floats]),
     ) {
-        let tape = &self.tape;
-        let again = match what {
-            What::All => None,
-            What::Rest(rest) => Some(&rest.forward),
-            What::Again(again) | What::RestAgain(_, again) => Some(again),
-        };
         for (leaf, piece) in feed.pieces.iter().enumerate() {
             let width = piece.width().max(1);
             match piece {
-                _ if what.leaves_out(leaf) => {}
+                _ if !plan.reads(leaf) => {}
                 Piece::Vector {
                     place, sort, from, ..
                 } if feed.place::<T>(sources, leaf).is_some() => {
                     let (width, from) = (sources.vectors[*sort].width() as u32, *from as u32);
                     let individuals = rows.individuals[*place..].iter().step_by(feed.arity);
-                    let starts = lane.work.starts_mut(leaf, rows.count).iter_mut();
+                    let starts = work.starts_mut(leaf, rows.count).iter_mut();
                     starts
                         .zip(individuals)
                         .for_each(|(start, individual)| *start = individual * width + from);
                 }
-                _ if again.is_some_and(|again| !tape.needs(again, leaf)) => {}
                 // By far the most, so the choice is not made row by row.
                 Piece::Vector {
                     place, sort, from, ..
                 } => run_task(Gather {
-                    out: lane.work.leaf_mut(tape, leaf, rows.count),
+                    out: work.leaf_mut(plan, leaf, rows.count),
                     width,
                     rows,
                     arity: feed.arity,
@@ -299,16 +268,16 @@ impl Closed {
                     learnable: sources.learnable,
                 }),
                 _ => {
-                    let numbers = lane.work.leaf_mut(tape, leaf, rows.count);
+                    let numbers = work.leaf_mut(plan, leaf, rows.count);
                     for (row, out) in numbers.chunks_exact_mut(width).enumerate() {
                         sources.put(rows.row(row), first + row, piece, out);
                     }
                 }
             }
         }
-        let learnt = |at: usize| &*sources.learnable[self.learnt[at]].values;
+        let learnt = &|at: usize| &*sources.learnable[self.learnt[at]].values;
         let places = &|leaf: usize| feed.place(sources, leaf);
-        lane.work.forward(tape, rows.count, learnt, places, again);
+        work.run(plan, rows.count, learnt, places, back);
     }
 
     /// The derivatives by whatever is learnt, from those by the numbers of all rows: added to those of the targets, which
@@ -318,14 +287,14 @@ impl Closed {
         feed: &ClosedFeed,
         sources: Sources<'_>,
         rows: Rows<'_>,
-        grids: Option<&Grids>,
+        grids: &Grids,
         (lanes, by_sums): (&mut [Lane<f32>], &mut [f32]),
         (kept, by): (&[f32], &[f32]),
     ) {
-        let share = self.share(rows.count, lanes.len()).max(1);
-        let keeps = feed.again.kept.len();
-        let per_row = grids.map_or(0, |grids| grids.per_row);
-        let run = |i: usize, lane: &mut Lane<f32>, by_sums: &mut [f32]| {
+        let share = self.share(rows.count, lanes.len());
+        let keeps = &feed.back.given;
+        let per_row = grids.per_row;
+        let run = |i: usize, lane: &mut Lane<f32>, by_sums: &mut [f32], _: &mut [f32]| {
             let end = rows.count.min((i + 1) * share);
             for (part, split) in self.blocks(grids, i * share..end) {
                 if sources.are_stopped() {
@@ -336,114 +305,57 @@ impl Closed {
                 if by.iter().all(|by| *by == 0.0) {
                     continue;
                 }
-                let block = rows.some(first, count);
-                lane.work.prepare(&self.tape);
-                let kept = &kept[first * keeps..(first + count) * keeps];
-                lane.work.put_back(&self.tape, &feed.again, kept);
-                let rest = split.map(|split| &feed.splits[split].rest);
-                let what = match rest {
-                    None => What::Again(&feed.again),
-                    Some(rest) => What::RestAgain(rest, &rest.again),
-                };
-                self.block(feed, sources, block, first, lane, what);
-                let places = &|leaf: usize| feed.place(sources, leaf);
-                let tables = &mut lane.gradients;
-                let (active, known) = match rest {
-                    None => (&feed.active, &[][..]),
-                    Some(rest) => (&rest.active, &rest.known[..]),
-                };
-                (lane.work).backward(&self.tape, (active, known), by, places, tables);
-                for (which, &at) in known.iter().enumerate().filter(|(_, at)| active[**at]) {
-                    let to = &mut by_sums[(first - i * share) * per_row + which..];
-                    let found = lane.work.by(&self.tape, at, count);
-                    let pairs = to.iter_mut().step_by(per_row).zip(found);
+                let plan = split.map_or(&feed.back, |split| &feed.splits[split].back);
+                let some = (rows.some(first, count), first);
+                let work = &mut lane.work;
+                work.prepare(plan, count);
+                let kept = &kept[first * keeps.len()..(first + count) * keeps.len()];
+                for (&at, kept) in keeps.iter().zip(kept.chunks_exact(count)) {
+                    let pairs = work.result_mut(plan, at, count).iter_mut().zip(kept);
+                    pairs.for_each(|(to, &kept)| *to = kept);
+                }
+                self.block(
+                    feed,
+                    plan,
+                    sources,
+                    some,
+                    work,
+                    (by, &mut lane.gradients.tables),
+                );
+                for (which, at) in plan.by_known.iter().enumerate() {
+                    let found = at.map_or(&[][..], |at| work.result(plan, at, count));
+                    let to = by_sums[(first - i * share) * per_row + which..].iter_mut();
+                    let pairs = to.step_by(per_row).zip(found);
                     pairs.for_each(|(to, by)| *to = *by);
                 }
-                self.scatter(feed, sources, block, first, lane, active);
+                self.scatter(feed, plan, sources, some, lane);
             }
         };
-        match (lanes, per_row) {
-            ([one], _) => run(0, one, by_sums),
-            (lanes, 0) => {
-                let lanes = lanes.par_iter_mut().enumerate();
-                lanes.for_each(|(i, lane)| run(i, lane, &mut []));
-            }
-            // Lanes without rows have nothing to do.
-            (lanes, _) => (lanes
-                .par_iter_mut()
-                .zip(by_sums.par_chunks_mut(share * per_row)))
-            .enumerate()
-            .for_each(|(i, (lane, by_sums))| run(i, lane, by_sums)),
-        }
+        let lists: [&mut [f32]; 2] = [by_sums, &mut []];
+        in_lanes(0, lanes, lists, [share * per_row, 0], &run);
     }
 
     /// Adds the derivatives by a block's leaves to those by what they were read from.
     fn scatter(
         &self,
         feed: &ClosedFeed,
+        plan: &Plan,
         sources: Sources<'_>,
-        rows: Rows<'_>,
-        first: usize,
+        some: (Rows<'_>, usize),
         lane: &mut Lane<f32>,
-        active: &[bool],
     ) {
-        let Lane {
-            work,
-            gradients,
-            by_learnt,
-            ..
-        } = lane;
-        let place_of = |target| feed.targets.iter().position(|t| *t == target);
-        for (leaf, piece) in feed.pieces.iter().enumerate() {
-            if feed.in_place[leaf].is_some() || !active[self.tape.leaf_place(leaf)] {
-                continue;
-            }
-            let (by, opposite) = work.by_leaf(&self.tape, leaf, rows.count);
-            let width = piece.width().max(1);
-            match piece {
-                Piece::Vector {
-                    place, sort, from, ..
-                } => {
-                    let vectors = &sources.vectors[*sort];
-                    let [embedding, constants] = [vectors.embedding, vectors.constants]
-                        .map(|table| table.and_then(|table| place_of(Target::Table(table))));
-                    if embedding.or(constants).is_none() {
-                        continue;
-                    }
-                    let individual = |row: usize| rows.row(row)[*place];
-                    scatter(by, width, opposite, gradients, individual, |individual| {
-                        let (table, learnt) = vectors.learnt(individual)?;
-                        let own = match vectors.embedding == Some(table) {
-                            true => embedding,
-                            false => constants,
-                        };
-                        Some((own?, learnt * vectors.width() + from))
-                    });
-                }
-                Piece::Unit {
-                    unit,
-                    feed: theirs,
-                    rows: their_rows,
-                    ..
-                } => {
-                    let Some(own) = place_of(Target::Unit(*unit)) else {
-                        continue;
-                    };
-                    let start = sources.units[*unit].feeds[*theirs].start;
-                    let their_row = |row: usize| their_rows[first + row];
-                    scatter(by, width, opposite, gradients, their_row, |row| {
-                        Some((own, (start + row as usize) * width))
-                    });
-                }
-                Piece::Number { .. }
-                | Piece::Integer { .. }
-                | Piece::Given { .. }
-                | Piece::Containment { .. } => {}
+        let count = some.0.count;
+        for (piece, at) in feed.pieces.iter().zip(&plan.by_leaves) {
+            if let Some(at) = at {
+                let by = (lane.work.result(plan, *at, count), piece.width());
+                lane.gradients.add(piece, by, some, sources);
             }
         }
-        for (at, by) in work.by_learnt(&self.tape) {
-            let start: usize = self.form.learnt()[..at].iter().map(|(_, x)| x.len()).sum();
-            let sums = by_learnt[start..].iter_mut().zip(by);
+        for &(learnt, by) in &plan.by_learnt {
+            let earlier = &self.form.learnt()[..learnt];
+            let start: usize = earlier.iter().map(|(_, x)| x.len()).sum();
+            let by = lane.work.result(plan, by, count);
+            let sums = lane.by_learnt[start..].iter_mut().zip(by);
             sums.for_each(|(sum, &by)| *sum += f64::from(by));
         }
     }
@@ -452,19 +364,34 @@ impl Closed {
 impl ClosedFeed {
     /// Where a leaf is read, if that is where it is.
     fn place<'a, T: Real>(&self, sources: Sources<'a>, leaf: usize) -> Option<InPlace<'a, T>> {
-        let (table, target) = self.in_place[leaf]?;
+        let table = self.in_place[leaf]?;
         let numbers = T::of_single(&sources.learnable[table].values)?;
-        let table = Some(target);
         Some(InPlace { numbers, table })
     }
 }
 
-impl What<'_> {
-    /// Whether it has nothing to do with a leaf.
-    fn leaves_out(self, leaf: usize) -> bool {
-        match self {
-            What::All | What::Again(_) => false,
-            What::Rest(rest) | What::RestAgain(rest, _) => !rest.leaves[leaf],
+/// Runs lanes from the `first` on, on all threads; of two lists each has its part, of these lengths.
+fn in_lanes<T: Real>(
+    first: usize,
+    lanes: &mut [Lane<T>],
+    [one, other]: [&mut [T]; 2],
+    shares: [usize; 2],
+    run: &(impl Fn(usize, &mut Lane<T>, &mut [T], &mut [T]) + Sync),
+) {
+    match lanes {
+        [] => {}
+        [lane] => run(first, lane, one, other),
+        _ => {
+            let middle = lanes.len() / 2;
+            let (lanes, others) = lanes.split_at_mut(middle);
+            let [(a, b), (c, d)] = [(one, shares[0]), (other, shares[1])].map(|(list, share)| {
+                let length = list.len();
+                list.split_at_mut(length.min(middle * share))
+            });
+            rayon::join(
+                || in_lanes(first, lanes, [a, c], shares, run),
+                || in_lanes(first + middle, others, [b, d], shares, run),
+            );
         }
     }
 }
@@ -472,41 +399,19 @@ impl What<'_> {
 impl Model {
     /// Which rows of networks closed forms need.
     pub(super) fn ask_for_closed(&mut self, requests: &[Request]) {
-        let mut tuple = Vec::new();
         for (request, answer) in requests.iter().zip(&self.answers) {
             let Answer::Closed { closed, feed } = *answer else {
                 continue;
             };
-            let classes = self.closed[closed].classes;
-            let own = &mut self.closed[closed].feeds[feed];
-            let mut named = std::mem::take(&mut own.with_classes);
-            if let Some(classes) = classes {
-                with_classes(request.individuals(), request.rows(), classes, &mut named);
+            let own = &mut self.closed[closed];
+            let mut named = std::mem::take(&mut own.feeds[feed].state.with_classes);
+            own.name_classes(request.into(), &mut named);
+            let rows = own.rows(request.into(), &named);
+            for piece in &mut own.feeds[feed].pieces {
+                piece.forget();
+                piece.ask(&mut self.units, rows.iter());
             }
-            let arity = own.arity;
-            let rows_of = self.closed[closed].rows(request, &named);
-            let (individuals, count) = (rows_of.individuals, rows_of.count);
-            for piece in &mut self.closed[closed].feeds[feed].pieces {
-                let Piece::Unit {
-                    unit,
-                    feed,
-                    places,
-                    rows,
-                    ..
-                } = piece
-                else {
-                    continue;
-                };
-                rows.clear();
-                let theirs = &mut self.units[*unit].feeds[*feed];
-                for row in 0..count {
-                    let from = &individuals[row * arity..][..arity];
-                    tuple.clear();
-                    tuple.extend(places.iter().map(|&place| from[place]));
-                    rows.push(theirs.row(&tuple));
-                }
-            }
-            self.closed[closed].feeds[feed].with_classes = named;
+            own.feeds[feed].state.with_classes = named;
         }
     }
 
@@ -520,18 +425,16 @@ impl Model {
             let Answer::Closed { closed, feed } = self.answers[index] else {
                 continue;
             };
-            let own = &mut self.closed[closed].feeds[feed];
-            let mut room = std::mem::take(&mut own.room);
-            let mut grids = std::mem::take(&mut own.grids);
+            let mut state = std::mem::take(&mut self.closed[closed].feeds[feed].state);
             let (request, numbers) = engine.request_and_numbers(index);
             let (own, sources) = (&self.closed[closed], self.sources());
-            let (its, work) = (&own.feeds[feed], (&mut room, &mut grids));
-            let rows = own.rows(request, &its.with_classes);
-            own.forward_in_grids(its, sources, rows, work, (&mut *numbers, rows_are_new));
+            let rows = own.rows(request.into(), &state.with_classes);
+            let work = (&mut state.room, &mut state.grids);
+            let out = (&mut *numbers, rows_are_new);
+            own.forward_in_grids(&own.feeds[feed], sources, rows, work, out);
             let done = own.in_range(sources, numbers);
             let done = done.map_err(|wrong| self.refuse((closed, feed), rows, wrong));
-            let own = &mut self.closed[closed].feeds[feed];
-            (own.room, own.grids) = (room, grids);
+            self.closed[closed].feeds[feed].state = state;
             done?;
         }
         Ok(())
@@ -545,25 +448,40 @@ impl Model {
         for index in 0..self.answers.len() {
             if let Answer::Closed { closed, feed } = self.answers[index] {
                 let (request, numbers) = engine.request_and_numbers(index);
-                let own = &self.closed[closed];
-                let rows = own.rows(request, &own.feeds[feed].with_classes);
-                self.closed_form((closed, feed), rows, &mut Room::default(), numbers)?;
+                self.closed_form((closed, feed), request.into(), numbers)?;
             }
         }
         Ok(())
     }
 
     fn closed_form<T: Precision>(
-        &self,
+        &mut self,
         (closed, feed): (usize, usize),
         rows: Rows<'_>,
-        room: &mut Room<T>,
         numbers: &mut [T],
     ) -> Result<(), Diagnostics> {
+        self.set_numbers(rows.numbers);
         let (own, sources) = (&self.closed[closed], self.sources());
-        own.forward(&own.feeds[feed], sources, rows, None, room, numbers);
+        let (mut named, mut room) = (Vec::new(), Room::default());
+        own.name_classes(rows, &mut named);
+        let rows = own.rows(rows, &named);
+        let its = &own.feeds[feed];
+        own.forward(its, sources, rows, &Grids::default(), &mut room, numbers);
         let done = own.in_range(sources, numbers);
         done.map_err(|wrong| self.refuse((closed, feed), rows, wrong))
+    }
+
+    /// The closed form of a predicate, and how it is applied to rows of individuals and numbers.
+    fn feed_of_closed(
+        &self,
+        predicate: PredicateId,
+    ) -> Result<Option<(usize, usize)>, Diagnostics> {
+        let shape = rows_shape(&self.theory[predicate].arguments)?;
+        let found = self.closed.iter().position(|c| c.predicate == predicate);
+        Ok(found.and_then(|closed| {
+            let mut feeds = self.closed[closed].feeds.iter();
+            Some((closed, feeds.position(|feed| feed.shape == shape)?))
+        }))
     }
 
     /// The values of a closed form for rows of individuals and numbers, in double precision. Rows of a softmax are without the
@@ -573,25 +491,13 @@ impl Model {
         predicate: PredicateId,
         rows: Rows<'_>,
     ) -> Result<Vec<f64>, Diagnostics> {
-        let shape = rows_shape(&self.theory[predicate].arguments)?;
-        let found = self.closed.iter().position(|c| c.predicate == predicate);
-        let same = |feed: &ClosedFeed| feed.shape == shape;
-        let feed = found.and_then(|closed| self.closed[closed].feeds.iter().position(same));
-        let (Some(closed), Some(feed)) = (found, feed) else {
+        let Some((closed, feed)) = self.feed_of_closed(predicate)? else {
             let what = "there is no closed form to evaluate";
             return Err(Diagnostic::error(Code::CannotPredict, what).into());
         };
-        self.set_numbers(rows.numbers);
-        let mut named = Vec::new();
-        let rows = match self.closed[closed].classes {
-            None => rows,
-            Some(classes) => {
-                with_classes(rows.individuals, rows.count, classes, &mut named);
-                Rows::new(&named, rows.arity + 1, rows.numbers)
-            }
-        };
-        let mut numbers = vec![0.0; rows.count];
-        self.closed_form((closed, feed), rows, &mut Room::default(), &mut numbers)?;
+        let classes = self.closed[closed].classes.unwrap_or(1) as usize;
+        let mut numbers = vec![0.0; rows.count * classes];
+        self.closed_form((closed, feed), rows, &mut numbers)?;
         self.unless_stopped()?;
         Ok(numbers)
     }
@@ -610,18 +516,10 @@ impl Model {
             let Answer::Closed { closed, feed } = self.answers[index] else {
                 continue;
             };
-            if !self.closed[closed].feeds[feed].targets.is_empty() {
-                continue;
-            }
             let (request, numbers) = engine.request_and_numbers(index);
-            self.set_numbers(request.numbers());
-            let (mut named, room) = (Vec::new(), &mut Room::default());
-            let own = &self.closed[closed];
-            if let Some(classes) = own.classes {
-                with_classes(request.individuals(), request.rows(), classes, &mut named);
-            }
-            let rows = own.rows(request, &named);
-            if let Err(errors) = self.closed_form((closed, feed), rows, room, numbers) {
+            if self.closed[closed].feeds[feed].targets.is_empty()
+                && let Err(errors) = self.closed_form((closed, feed), request.into(), numbers)
+            {
                 wrong.extend(errors);
             }
         }
@@ -644,109 +542,80 @@ impl Model {
     }
 
     fn backward_closed_form(&mut self, closed: usize, feed: usize, request: &Request, by: &[f32]) {
-        let own = &mut self.closed[closed].feeds[feed];
-        if !own.active.contains(&true) {
+        if self.closed[closed].feeds[feed].back.is_empty() {
             return;
         }
-        let mut room = std::mem::take(&mut own.room);
-        let mut grids = std::mem::take(&mut own.grids);
-        let with_classes = std::mem::take(&mut own.with_classes);
-        let Room { lanes, kept } = &mut room;
-        let targets = std::mem::take(&mut own.targets);
-        // Lanes have tables of derivatives of their own, which must be worth being added up.
-        let mut sizes = 0;
-        for (at, target) in targets.iter().enumerate() {
-            let gradients = self.gradients_of(*target);
-            sizes += gradients.len();
-            let first = &mut lanes[0].gradients;
-            if first.len() <= at {
-                first.resize(at + 1, Floats::default());
-            }
-            std::mem::swap(&mut first[at], gradients);
-        }
-        let own = &self.closed[closed];
-        let rows = own.rows(request, &with_classes);
+        let mut state = std::mem::take(&mut self.closed[closed].feeds[feed].state);
+        let State {
+            room: Room { lanes, kept },
+            grids,
+            with_classes,
+        } = &mut state;
+        // The first lane adds to the model's; the others have tables of their own, which must be worth being added up.
+        std::mem::swap(&mut lanes[0].gradients, &mut self.gradients);
+        let (own, sources) = (&self.closed[closed], self.sources());
+        let its = &own.feeds[feed];
+        let rows = own.rows(request.into(), with_classes);
+        let lengths = its.targets.iter().map(|t| lanes[0].gradients.of(*t).len());
+        let sizes: usize = lengths.sum();
         // Those of grids have next to nothing to do there.
         let one_by_one = rows.count - grids.rows();
-        let worth = 1 + one_by_one * own.tape.width() / (8 * sizes).max(1);
-        let count = own.lanes(one_by_one).min(worth);
+        let worth = 1 + one_by_one * own.tape.width / (8 * sizes).max(1);
+        let lanes = &mut lanes[..own.lanes(one_by_one).min(worth)];
         let learnt: usize = own.form.learnt().iter().map(|(_, x)| x.len()).sum();
-        let (first, others) = lanes.split_at_mut(1);
-        for lane in others[..count - 1].iter_mut() {
-            lane.gradients.resize(targets.len(), Floats::default());
-            for (gradients, first) in lane.gradients.iter_mut().zip(&first[0].gradients) {
-                // All of them are 0 since they were added up.
-                if gradients.len() != first.len() {
-                    gradients.reset(first.len());
-                }
-            }
-        }
-        for lane in &mut lanes[..count] {
+        for lane in &mut *lanes {
             lane.by_learnt.clear();
             lane.by_learnt.resize(learnt, 0.0);
         }
-        self.closed[closed].feeds[feed].targets = targets;
-        let (own, sources) = (&self.closed[closed], self.sources());
-        let its = &own.feeds[feed];
+        if let [first, others @ ..] = &mut *lanes {
+            for lane in others {
+                for &target in &its.targets {
+                    // All of them are 0 since they were added up.
+                    let length = first.gradients.of(target).len();
+                    let own = lane.gradients.of(target);
+                    if own.len() != length {
+                        own.reset(length);
+                    }
+                }
+            }
+        }
         let kept = kept.as_deref().unwrap_or_default();
-        match grids.are_none() {
-            true => {
-                let work = (&mut lanes[..count], &mut [][..]);
-                own.backward(its, sources, rows, None, work, (kept, by));
-            }
-            false => {
-                grids.take_in(by);
-                let mut by_sums = std::mem::take(&mut grids.by_sums);
-                let (rows, by) = (grids.in_order(rows), &grids.numbers);
-                let work = (&mut lanes[..count], &mut by_sums[..]);
-                own.backward(its, sources, rows, Some(&grids), work, (kept, by));
-                grids.by_sums = by_sums;
-                let parts = (&its.splits[..], &its.pieces[..], its.arity);
-                let place_of = |table| its.targets.iter().position(|t| *t == Target::Table(table));
-                grids.backward(
-                    parts,
-                    sources,
-                    &mut lanes[0].gradients,
-                    |sort, individual| {
-                        let vectors = &sources.vectors[sort];
-                        let (table, row) = vectors.learnt(individual)?;
-                        Some((place_of(table)?, row * vectors.width()))
-                    },
-                );
-            }
+        if grids.are_none() {
+            own.backward(its, sources, rows, grids, (lanes, &mut []), (kept, by));
+        } else {
+            grids.take_in(by);
+            let mut by_sums = std::mem::take(&mut grids.by_sums);
+            let (rows, by) = (grids.in_order(rows), &grids.numbers);
+            own.backward(its, sources, rows, grids, (lanes, &mut by_sums), (kept, by));
+            grids.by_sums = by_sums;
+            let parts = (&its.splits[..], its.arity);
+            grids.backward(parts, sources, &mut lanes[0].gradients);
         }
-        self.add_up(closed, feed, &mut lanes[..count]);
-        let own = &mut self.closed[closed].feeds[feed];
-        (own.room, own.grids, own.with_classes) = (room, grids, with_classes);
+        own.add_up(its, lanes);
+        std::mem::swap(&mut lanes[0].gradients, &mut self.gradients);
+        self.closed[closed].feeds[feed].state = state;
     }
+}
 
-    /// Adds what the lanes have found to the gradients, in their order.
-    fn add_up(&mut self, closed: usize, feed: usize, lanes: &mut [Lane<f32>]) {
-        for at in 0..self.closed[closed].feeds[feed].targets.len() {
-            let mut sum = std::mem::take(&mut lanes[0].gradients[at]);
-            for lane in &mut lanes[1..] {
-                add(&mut sum, &mut lane.gradients[at]);
-            }
-            // What stood there while the lanes worked has no numbers, and is kept for the next time.
-            let target = self.closed[closed].feeds[feed].targets[at];
-            std::mem::swap(self.gradients_of(target), &mut sum);
-            lanes[0].gradients[at] = sum;
-        }
+impl Closed {
+    /// Adds what the lanes have found to what the first has, in their order.
+    fn add_up(&self, feed: &ClosedFeed, lanes: &mut [Lane<f32>]) {
         let mut start = 0;
-        for at in 0..self.closed[closed].learnt.len() {
-            let table = &mut self.learnable[self.closed[closed].learnt[at]];
-            for (k, gradient) in table.gradients.iter_mut().enumerate() {
+        for (&table, (_, first)) in self.learnt.iter().zip(self.form.learnt()) {
+            for k in 0..first.len() {
                 let sum: f64 = lanes.iter().map(|lane| lane.by_learnt[start + k]).sum();
-                *gradient += sum as f32;
+                lanes[0].gradients.tables[table][k] += sum as f32;
             }
-            start += table.values.len();
+            start += first.len();
         }
-    }
-
-    fn gradients_of(&mut self, target: Target) -> &mut Floats {
-        match target {
-            Target::Table(table) => &mut self.learnable[table].gradients,
-            Target::Unit(unit) => &mut self.units[unit].by_outputs,
+        let [first, others @ ..] = lanes else { return };
+        for lane in others {
+            for target in &feed.targets {
+                let found = lane.gradients.of(*target).iter_mut();
+                // They are 0 for the next time.
+                let pairs = first.gradients.of(*target).iter_mut().zip(found);
+                pairs.for_each(|(sum, x)| *sum += std::mem::take(x));
+            }
         }
     }
 }

@@ -12,9 +12,10 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::Rows;
+use super::gradients::Gradients;
 use super::inputs::Sources;
 use super::unit::Piece;
-use crate::closed_form::{Rest, Tape};
+use crate::closed_form::{Plan, Tape};
 
 /// Arguments that are together are looked up by this many numbers at most.
 const MOST_TOGETHER: usize = 4;
@@ -53,18 +54,18 @@ pub(super) struct Split {
     pub place: usize,
     /// The sums that are products of the two sides.
     pub sums: Vec<Factors>,
-    /// What else there is to compute.
-    pub rest: Rest,
+    /// What else there is to compute, there and back.
+    pub forward: Plan,
+    pub back: Plan,
 }
 
 /// A sum that is a product of two sides.
 pub(super) struct Factors {
     /// Its place among the results of the program.
     pub at: usize,
-    alone: usize,
-    together: Vec<usize>,
+    alone: Vector,
+    together: Vec<Vector>,
     length: usize,
-    scale: f32,
 }
 
 impl Factors {
@@ -76,15 +77,14 @@ impl Factors {
     /// The vectors of what is alone.
     pub fn alone(
         &self,
-        pieces: &[Piece],
         sources: Sources<'_>,
         individuals: impl Iterator<Item = u32>,
         out: &mut Floats,
     ) {
-        let (piece, stride) = (vector(&pieces[self.alone]), self.stride());
-        for (out, individual) in out.chunks_exact_mut(stride).zip(individuals) {
+        let rows = out.chunks_exact_mut(self.stride());
+        for (out, individual) in rows.zip(individuals) {
             let (out, filling) = out.split_at_mut(self.length);
-            piece.read(sources, individual, out);
+            self.alone.read(sources, individual, out);
             filling.fill(0.0);
         }
     }
@@ -92,7 +92,6 @@ impl Factors {
     /// The products of what stands together, for each of some rows.
     pub fn together(
         &self,
-        pieces: &[Piece],
         sources: Sources<'_>,
         rows: &[u32],
         arity: usize,
@@ -103,10 +102,9 @@ impl Factors {
         for (out, row) in out.chunks_exact_mut(stride).zip(rows.chunks_exact(arity)) {
             let (out, filling) = out.split_at_mut(self.length);
             filling.fill(0.0);
-            out.fill(self.scale);
-            for &leaf in &self.together {
-                let piece = vector(&pieces[leaf]);
-                piece.read(sources, row[piece.place], factor);
+            out.fill(1.0);
+            for vector in &self.together {
+                vector.read(sources, row[vector.place], factor);
                 out.iter_mut().zip(&*factor).for_each(|(x, f)| *x *= f);
             }
         }
@@ -134,16 +132,6 @@ struct Vector {
     from: usize,
 }
 
-fn vector(piece: &Piece) -> Vector {
-    match *piece {
-        Piece::Vector {
-            place, sort, from, ..
-        } => Vector { place, sort, from },
-        // `splits` has seen to it.
-        _ => unreachable!("only vectors are factors"),
-    }
-}
-
 impl Vector {
     #[inline(always)]
     fn read(self, sources: Sources<'_>, individual: u32, out: &mut [f32]) {
@@ -152,7 +140,12 @@ impl Vector {
 }
 
 /// The ways to cut a closed form's arguments in two.
-pub(super) fn splits(tape: &Tape, pieces: &[Piece], arity: usize, active: &[bool]) -> Vec<Split> {
+pub(super) fn splits(
+    tape: &Tape,
+    pieces: &[Piece],
+    arity: usize,
+    (learns, stays): (&[bool], &[bool]),
+) -> Vec<Split> {
     // Other networks' outputs are found by a row's number, which is another in a grid.
     let by_row = |piece: &Piece| matches!(piece, Piece::Unit { .. });
     if !(2..=MOST_TOGETHER + 1).contains(&arity) || pieces.iter().any(by_row) {
@@ -161,32 +154,36 @@ pub(super) fn splits(tape: &Tape, pieces: &[Piece], arity: usize, active: &[bool
     let mut splits = Vec::new();
     for place in 0..arity {
         let mut sums = Vec::new();
-        for sum in tape.factored().filter(|sum| sum.length >= SHORTEST) {
-            let of_vectors = |leaf: &usize| matches!(pieces[*leaf], Piece::Vector { .. });
-            if !sum.leaves.iter().all(of_vectors) {
+        for (at, leaves, length) in tape.factored().filter(|sum| sum.2 >= SHORTEST) {
+            let vector = |leaf: &usize| match pieces[*leaf] {
+                Piece::Vector {
+                    place, sort, from, ..
+                } => Some(Vector { place, sort, from }),
+                _ => None,
+            };
+            let Some(vectors) = leaves.iter().map(vector).collect::<Option<Vec<_>>>() else {
                 continue;
-            }
-            let own = |leaf: &usize| vector(&pieces[*leaf]).place == place;
-            let (alone, together): (Vec<usize>, Vec<usize>) =
-                sum.leaves.iter().partition(|l| own(l));
+            };
+            let (alone, together): (Vec<Vector>, Vec<Vector>) = vectors
+                .into_iter()
+                .partition(|vector| vector.place == place);
             if let [alone] = alone[..] {
                 sums.push(Factors {
-                    at: sum.at,
+                    at,
                     alone,
                     together,
-                    length: sum.length,
-                    scale: if sum.mean {
-                        1.0 / sum.length as f32
-                    } else {
-                        1.0
-                    },
+                    length,
                 });
             }
         }
         if !sums.is_empty() {
-            let known = sums.iter().map(|sum| sum.at).collect();
-            let rest = tape.rest(known, active);
-            splits.push(Split { place, sums, rest });
+            let known: Vec<usize> = sums.iter().map(|sum: &Factors| sum.at).collect();
+            splits.push(Split {
+                place,
+                sums,
+                forward: tape.forward(&known),
+                back: tape.back(learns, stays, &known),
+            });
         }
     }
     splits
@@ -354,13 +351,7 @@ impl Grids {
     }
 
     /// Finds the sums of all rows of grids.
-    pub fn multiply(
-        &mut self,
-        splits: &[Split],
-        pieces: &[Piece],
-        sources: Sources<'_>,
-        arity: usize,
-    ) {
+    pub fn multiply(&mut self, splits: &[Split], sources: Sources<'_>, arity: usize) {
         self.sums.resize(self.rows() * self.per_row, 0.0);
         for grid in &mut self.all[..self.count] {
             let split = &splits[grid.split];
@@ -375,8 +366,8 @@ impl Grids {
                 factors.room(m, together);
                 factors.room(n, alone);
                 let room = (&mut *together, &mut self.single[0]);
-                factors.together(pieces, sources, &grid.together, arity, room);
-                factors.alone(pieces, sources, grid.alone.iter().copied(), alone);
+                factors.together(sources, &grid.together, arity, room);
+                factors.alone(sources, grid.alone.iter().copied(), alone);
                 self.products.resize(m * n, 0.0);
                 if self.rooms.len() < m.div_ceil(ROWS) {
                     self.rooms.resize_with(m.div_ceil(ROWS), Floats::default);
@@ -394,14 +385,12 @@ impl Grids {
         }
     }
 
-    /// Adds the derivatives by all vectors of grids, from those by the sums. `to` says which table those of an individual
-    /// belong to, and where.
+    /// Adds the derivatives by all vectors of grids, from those by the sums.
     pub fn backward(
         &mut self,
-        (splits, pieces, arity): (&[Split], &[Piece], usize),
+        (splits, arity): (&[Split], usize),
         sources: Sources<'_>,
-        tables: &mut [Floats],
-        to: impl Fn(usize, u32) -> Option<(usize, usize)>,
+        gradients: &mut Gradients,
     ) {
         for grid in &self.all[..self.count] {
             let split = &splits[grid.split];
@@ -409,7 +398,7 @@ impl Grids {
             for (at, (factors, [together, alone])) in
                 (split.sums.iter().zip(&grid.vectors)).enumerate()
             {
-                if sources.are_stopped() || !split.rest.active[factors.at] {
+                if sources.are_stopped() || split.back.by_known[at].is_none() {
                     continue;
                 }
                 let (stride, length) = (factors.stride(), factors.length);
@@ -424,12 +413,12 @@ impl Grids {
                 parts.for_each(|(i, out)| {
                     weighted_sums(&weights[i * ROWS..], [1, n], together, stride, out);
                 });
-                let piece = vector(&pieces[factors.alone]);
+                let Vector { sort, from, .. } = factors.alone;
+                let vectors = &sources.vectors[sort];
                 for (by, &individual) in by.chunks_exact(stride).zip(&grid.alone) {
-                    if let Some((table, start)) = to(piece.sort, individual) {
-                        let sums = &mut tables[table][start + piece.from..][..length];
-                        sums.iter_mut().zip(by).for_each(|(sum, by)| *sum += by);
-                    }
+                    let sums = gradients.of_vector(vectors, individual, (from, length));
+                    let pairs = sums.into_iter().flatten().zip(by);
+                    pairs.for_each(|(sum, by)| *sum += by);
                 }
                 factors.room(m, by);
                 let parts = by.par_chunks_mut(ROWS * stride).enumerate();
@@ -437,14 +426,8 @@ impl Grids {
                     weighted_sums(&weights[i * ROWS * n..], [n, 1], alone, stride, out);
                 });
                 let room = &mut self.single;
-                factors.hand_on(
-                    (pieces, arity),
-                    sources,
-                    &grid.together,
-                    by,
-                    (tables, room),
-                    &to,
-                );
+                let rows = (&grid.together[..], arity);
+                factors.hand_on(sources, rows, by, (gradients, room));
             }
         }
     }
@@ -454,31 +437,25 @@ impl Factors {
     /// From derivatives by products of what stands together those by each factor.
     fn hand_on(
         &self,
-        (pieces, arity): (&[Piece], usize),
         sources: Sources<'_>,
-        rows: &[u32],
+        (rows, arity): (&[u32], usize),
         by: &[f32],
-        (tables, [factor, slope]): (&mut [Floats], &mut [Vec<f32>; 2]),
-        to: impl Fn(usize, u32) -> Option<(usize, usize)>,
+        (gradients, [factor, slope]): (&mut Gradients, &mut [Vec<f32>; 2]),
     ) {
         factor.resize(self.length, 0.0);
         slope.resize(self.length, 0.0);
         for (by, row) in by.chunks_exact(self.stride()).zip(rows.chunks_exact(arity)) {
-            for (at, &leaf) in self.together.iter().enumerate() {
-                let piece = vector(&pieces[leaf]);
-                let Some((table, start)) = to(piece.sort, row[piece.place]) else {
+            for (at, vector) in self.together.iter().enumerate() {
+                let vectors = &sources.vectors[vector.sort];
+                let numbers = (vector.from, self.length);
+                let Some(sums) = gradients.of_vector(vectors, row[vector.place], numbers) else {
                     continue;
                 };
-                slope
-                    .iter_mut()
-                    .zip(by)
-                    .for_each(|(s, by)| *s = self.scale * by);
-                for &other in self.together[..at].iter().chain(&self.together[at + 1..]) {
-                    let other = vector(&pieces[other]);
+                slope.copy_from_slice(&by[..self.length]);
+                for other in self.together[..at].iter().chain(&self.together[at + 1..]) {
                     other.read(sources, row[other.place], factor);
                     slope.iter_mut().zip(&*factor).for_each(|(s, f)| *s *= f);
                 }
-                let sums = &mut tables[table][start + piece.from..][..self.length];
                 sums.iter_mut().zip(&*slope).for_each(|(sum, s)| *sum += s);
             }
         }

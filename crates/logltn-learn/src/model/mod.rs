@@ -7,6 +7,7 @@
 mod asked;
 mod build;
 mod closed;
+mod gradients;
 mod grid;
 mod grounding;
 mod inputs;
@@ -31,11 +32,13 @@ use crate::knowledge::{Ground, KnowledgeBase};
 use crate::random::Random;
 use build::{Builder, Symbol};
 use closed::Closed;
+use gradients::{Gradients, Target};
 pub use grounding::Grounding;
 use inputs::Sources;
+use logltn_nn::Floats;
 pub use parameters::Parameters;
 pub(crate) use rows::Rows;
-use unit::{Piece, Unit, containment_gradient};
+use unit::{Feed, Piece, Unit};
 use vectors::SortVectors;
 
 /// The grounding of a predicate.
@@ -70,6 +73,7 @@ pub struct Model {
     pub(crate) units: Vec<Unit>,
     vectors: Vec<SortVectors>,
     learnable: Vec<Parameters>,
+    gradients: Gradients,
     closed: Vec<Closed>,
     behind: Vec<Grounded>,
     theory: Arc<Theory>,
@@ -126,6 +130,8 @@ impl Model {
                 Err(errors) => found.extend(errors),
             }
         }
+        let zeros = |table: &Parameters| Floats::zeros(table.values.len());
+        model.gradients.tables = model.learnable.iter().map(zeros).collect();
         model.sort_units();
         found.into_result(model).map(|(model, _)| model)
     }
@@ -138,6 +144,7 @@ impl Model {
             units: Vec::new(),
             vectors,
             learnable,
+            gradients: Gradients::default(),
             closed: Vec::new(),
             behind: Vec::new(),
             theory: Arc::clone(knowledge.data.theory()),
@@ -345,7 +352,7 @@ impl Model {
                 unit.network.zero_gradients();
             }
             let length = unit.rows_that_learn() * unit.output_width;
-            unit.by_outputs.reset(length);
+            self.gradients.of(Target::Unit(index)).reset(length);
         }
         self.zero_tables();
         self.list_read_rows(engine);
@@ -356,19 +363,20 @@ impl Model {
         }
         for (index, request) in engine.requests().iter().enumerate() {
             let gradient = engine.gradient(index);
-            if let Answer::Unit { unit, feed } = self.answers[index] {
-                let unit = &mut self.units[unit];
+            if let Answer::Unit { unit: answer, feed } = self.answers[index] {
+                let unit = &self.units[answer];
                 let from = unit.feeds[feed].start * unit.output_width;
-                unit.by_outputs[from..from + gradient.len()].copy_from_slice(gradient);
+                self.gradients.units[answer][from..from + gradient.len()].copy_from_slice(gradient);
                 continue;
             }
             match &mut self.behind[request.predicate.index()] {
                 Grounded::Grounding(grounding) => grounding.backward(request, gradient),
                 Grounded::Learnable(table) => {
-                    let table = &mut self.learnable[*table];
+                    let gradients = &mut self.gradients.tables[*table];
+                    let table = &self.learnable[*table];
                     for (row, by) in gradient.chunks_exact(request.width.max(1)).enumerate() {
                         let start = table.place(request.row(row)) * by.len();
-                        let gradients = &mut table.gradients[start..start + by.len()];
+                        let gradients = &mut gradients[start..start + by.len()];
                         gradients.iter_mut().zip(by).for_each(|(g, by)| *g += by);
                     }
                 }
@@ -423,11 +431,7 @@ impl Model {
     fn ask_among_units(&mut self) {
         for unit in &mut self.units {
             let pieces = unit.feeds.iter_mut().flat_map(|f| &mut f.pieces);
-            for piece in pieces {
-                if let Piece::Unit { rows, .. } = piece {
-                    rows.clear();
-                }
-            }
+            pieces.for_each(Piece::forget);
         }
         // What a gradient can come back to is asked first, so that it lies together.
         self.ask_others(true);
@@ -447,39 +451,18 @@ impl Model {
     /// Requests what units need from others and have not requested yet: all of it, or only what can receive a
     /// gradient.
     fn ask_others(&mut self, only_learning: bool) {
-        let mut tuple = Vec::new();
         for at in (0..self.order.len()).rev() {
             let unit = self.order[at];
             for feed in 0..self.units[unit].feeds.len() {
-                for piece in 0..self.units[unit].feeds[feed].pieces.len() {
-                    let own = &mut self.units[unit].feeds[feed];
-                    if only_learning && own.pieces[piece].stops() {
-                        continue;
-                    }
-                    let Piece::Unit {
-                        unit: other,
-                        feed: other_feed,
-                        places,
-                        rows,
-                        ..
-                    } = &mut own.pieces[piece]
-                    else {
-                        continue;
-                    };
-                    let (other, other_feed, places) = (*other, *other_feed, places.clone());
-                    let mut found = std::mem::take(rows);
-                    for row in found.len()..self.units[unit].feeds[feed].rows {
-                        let from = self.units[unit].feeds[feed].tuple(row);
-                        tuple.clear();
-                        tuple.extend(places.iter().map(|&p| from[p]));
-                        found.push(self.units[other].feeds[other_feed].row(&tuple));
-                    }
-                    if let Piece::Unit { rows, .. } =
-                        &mut self.units[unit].feeds[feed].pieces[piece]
-                    {
-                        *rows = found;
-                    }
-                }
+                // No unit reads itself.
+                let mut own = std::mem::take(&mut self.units[unit].feeds[feed]);
+                let mut pieces = std::mem::take(&mut own.pieces);
+                let asking = pieces.iter_mut().filter(|p| !only_learning || !p.stops());
+                asking.for_each(|piece| {
+                    let rows = (0..own.rows).map(|row| own.tuple(row));
+                    piece.ask(&mut self.units, rows);
+                });
+                self.units[unit].feeds[feed] = Feed { pieces, ..own };
             }
         }
     }
@@ -525,103 +508,42 @@ impl Model {
         // The gradients of twins may be there already.
         let has_twins = self.has_twins(index);
         let unit = &mut self.units[index];
+        let by_outputs = self.gradients.of(Target::Unit(index));
         let by = unit.passes_gradient.then(|| {
             by_inputs.resize(unit.rows_that_learn() * unit.input_width, 0.0);
             by_inputs.as_mut_slice()
         });
         if has_twins {
-            unit.network.backward(&unit.by_outputs, by);
+            unit.network.backward(by_outputs, by);
         } else {
-            unit.network.backward_anew(&unit.by_outputs, by);
+            unit.network.backward_anew(by_outputs, by);
         }
         if let Some(original) = unit.twin_of {
             let found = unit.network.gradients().to_vec();
             let sum = self.units[original].network.gradients_mut();
             sum.iter_mut().zip(&found).for_each(|(g, by)| *g += by);
         }
-        if self.units[index].passes_gradient {
-            for feed in 0..self.units[index].feeds.len() {
-                let mut offset = 0;
-                for piece in 0..self.units[index].feeds[feed].pieces.len() {
-                    let width = self.units[index].feeds[feed].pieces[piece].width();
-                    self.hand_on(index, feed, piece, offset, &by_inputs);
-                    offset += width;
+        let mut gradients = std::mem::take(&mut self.gradients);
+        let (unit, sources) = (&self.units[index], self.sources());
+        let learning = |feed: &&Feed| unit.passes_gradient && feed.learning > 0;
+        for feed in unit.feeds.iter().filter(learning) {
+            let rows = Rows {
+                individuals: &feed.tuples,
+                arity: feed.arity,
+                count: feed.learning,
+                numbers: &[],
+            };
+            let mut from = feed.start * unit.input_width;
+            for piece in &feed.pieces {
+                if !piece.stops() {
+                    let by = (&by_inputs[from..], unit.input_width);
+                    gradients.add(piece, by, (rows, 0), sources);
                 }
+                from += piece.width();
             }
         }
+        self.gradients = gradients;
         self.units[index].by_inputs = by_inputs;
-    }
-
-    /// Hands the gradient by one piece of a unit's inputs to what made it.
-    fn hand_on(&mut self, unit: usize, feed: usize, piece: usize, offset: usize, by: &[f32]) {
-        let own = &self.units[unit].feeds[feed];
-        let input_width = self.units[unit].input_width;
-        let width = own.pieces[piece].width();
-        let place_of = |row: usize| (own.start + row) * input_width + offset;
-        match &own.pieces[piece] {
-            Piece::Vector {
-                place,
-                sort,
-                from,
-                stop: false,
-                ..
-            } => {
-                for row in 0..own.learning {
-                    let individual = own.tuple(row)[*place];
-                    let vectors = &self.vectors[*sort];
-                    let Some((table, learnt)) = vectors.learnt(individual) else {
-                        continue;
-                    };
-                    let start = learnt * vectors.width() + from;
-                    let by = &by[place_of(row)..place_of(row) + width];
-                    let gradients = &mut self.learnable[table].gradients[start..start + width];
-                    gradients.iter_mut().zip(by).for_each(|(g, by)| *g += by);
-                }
-            }
-            Piece::Unit {
-                unit: other,
-                feed: other_feed,
-                rows,
-                stop: false,
-                ..
-            } => {
-                let starts: Vec<(usize, usize)> = (rows[..own.learning].iter().enumerate())
-                    .map(|(row, &theirs)| (place_of(row), theirs as usize))
-                    .collect();
-                let (other, other_feed) = (*other, *other_feed);
-                let other = &mut self.units[other];
-                let first = other.feeds[other_feed].start;
-                for (from, theirs) in starts {
-                    let to = (first + theirs) * width;
-                    let gradients = &mut other.by_outputs[to..to + width];
-                    let by = &by[from..from + width];
-                    gradients.iter_mut().zip(by).for_each(|(g, by)| *g += by);
-                }
-            }
-            Piece::Containment { boxes, stop: false } => {
-                for row in 0..own.learning {
-                    let tuple = own.tuple(row);
-                    let [a, b] = boxes.map(|place| self.sources().corners(place, tuple));
-                    let by = by[place_of(row)];
-                    for (slopes, place) in containment_gradient(a, b).iter().zip(boxes) {
-                        let vectors = &self.vectors[place.sort];
-                        let Some((table, learnt)) = vectors.learnt(tuple[place.place]) else {
-                            continue;
-                        };
-                        let start = learnt * vectors.width() + place.from;
-                        let gradients = &mut self.learnable[table].gradients[start..start + 4];
-                        let slopes = gradients.iter_mut().zip(slopes);
-                        slopes.for_each(|(g, slope)| *g += by * slope);
-                    }
-                }
-            }
-            Piece::Unit { .. }
-            | Piece::Vector { .. }
-            | Piece::Number { .. }
-            | Piece::Integer { .. }
-            | Piece::Given { .. }
-            | Piece::Containment { .. } => {}
-        }
     }
 }
 

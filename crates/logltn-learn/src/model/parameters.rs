@@ -5,7 +5,7 @@ use logltn_nn::Floats;
 use super::read_rows::ReadRows;
 use crate::random::Random;
 
-/// A named table of learnable numbers and the gradient by each.
+/// A named table of learnable numbers.
 #[derive(Clone, Debug)]
 pub struct Parameters {
     /// What it is called in checkpoints.
@@ -14,9 +14,7 @@ pub struct Parameters {
     pub shape: Vec<usize>,
     /// The numbers.
     pub values: Floats,
-    /// The derivative of the loss by each.
-    pub gradients: Floats,
-    /// Where it may be other than 0.
+    /// Where the gradient may be other than 0.
     pub(super) read: ReadRows,
 }
 
@@ -26,7 +24,6 @@ impl Parameters {
         Parameters {
             name,
             shape,
-            gradients: Floats::zeros(values.len()),
             values: values.into(),
             read: ReadRows::default(),
         }

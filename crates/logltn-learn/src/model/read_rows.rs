@@ -59,12 +59,12 @@ impl Model {
 
     /// Sets the gradients of all tables to 0.
     pub(super) fn zero_tables(&mut self) {
-        for table in &mut self.learnable {
+        for (table, gradients) in self.learnable.iter_mut().zip(&mut self.gradients.tables) {
             let width = table.row_width().unwrap_or(0);
             match table.read.listed() {
-                None => table.gradients.fill(0.0),
+                None => gradients.fill(0.0),
                 Some(rows) => rows.iter().for_each(|&row| {
-                    table.gradients[row as usize * width..][..width].fill(0.0);
+                    gradients[row as usize * width..][..width].fill(0.0);
                 }),
             }
             table.read.forget();

@@ -23,9 +23,9 @@ impl Model {
             let (values, gradients) = unit.network.parameters_and_gradients();
             visit(&unit.name, values, gradients, None);
         }
-        for table in &mut self.learnable {
+        for (table, gradients) in self.learnable.iter_mut().zip(&self.gradients.tables) {
             let rows = table.read.listed();
-            visit(&table.name, &mut table.values, &table.gradients, rows);
+            visit(&table.name, &mut table.values, gradients, rows);
         }
         for (predicate, behind) in self.theory.predicates.iter().zip(&mut self.behind) {
             let predicate = &predicate.name;
@@ -46,18 +46,18 @@ impl Model {
         {
             return self.visit_gradients(visit);
         }
-        let mut tables = std::mem::take(&mut self.learnable);
+        let mut tables = std::mem::take(&mut self.gradients.tables);
         self.visit_gradients(visit);
-        for table in &mut tables {
+        for (table, gradients) in self.learnable.iter().zip(&mut tables) {
             let width = table.row_width().unwrap_or(0);
             match table.read.listed() {
-                None => visit(&mut table.gradients),
+                None => visit(gradients),
                 Some(rows) => rows.iter().for_each(|&row| {
-                    visit(&mut table.gradients[row as usize * width..][..width]);
+                    visit(&mut gradients[row as usize * width..][..width]);
                 }),
             }
         }
-        self.learnable = tables;
+        self.gradients.tables = tables;
     }
 
     /// Shows the gradients of every block, in the same order as their parameters.
@@ -65,9 +65,7 @@ impl Model {
         for unit in self.units.iter_mut().filter(|u| u.twin_of.is_none()) {
             visit(unit.network.gradients_mut());
         }
-        for table in &mut self.learnable {
-            visit(&mut table.gradients);
-        }
+        (self.gradients.tables.iter_mut()).for_each(|gradients| visit(gradients));
         for behind in &mut self.behind {
             if let Grounded::Grounding(grounding) = behind {
                 grounding.visit_parameters(&mut |_, _, gradients| visit(gradients));

@@ -2,7 +2,7 @@
 //! its inputs are put together; all rows of a step go through the network at once, each distinct one once.
 
 use logltn::ArgumentShape;
-use logltn_nn::{Floats, Network};
+use logltn_nn::Network;
 use rustc_hash::FxHashMap;
 
 /// A network and its rows of the current step.
@@ -24,7 +24,6 @@ pub(crate) struct Unit {
     pub inputs: Vec<f32>,
     pub outputs: Vec<f32>,
     pub by_inputs: Vec<f32>,
-    pub by_outputs: Floats,
 }
 
 impl Unit {
@@ -163,13 +162,38 @@ impl Piece {
         }
     }
 
+    /// Forgets which rows of another unit it reads.
+    pub fn forget(&mut self) {
+        if let Piece::Unit { rows, .. } = self {
+            rows.clear();
+        }
+    }
+
+    /// Asks the unit that it reads, if it reads one, about rows that it has not asked about yet.
+    pub fn ask<'r>(&mut self, units: &mut [Unit], rows: impl Iterator<Item = &'r [u32]>) {
+        if let Piece::Unit {
+            unit,
+            feed,
+            places,
+            rows: known,
+            ..
+        } = self
+        {
+            let theirs = &mut units[*unit].feeds[*feed];
+            let mut tuple = Vec::new();
+            for row in rows.skip(known.len()) {
+                tuple.clear();
+                tuple.extend(places.iter().map(|&place| row[place]));
+                known.push(theirs.row(&tuple));
+            }
+        }
+    }
+
     /// Whether both put the same numbers in, whatever the rows of the current step.
     pub fn reads_the_same(&self, other: &Piece) -> bool {
         let bare = |piece: &Piece| {
             let mut piece = piece.clone();
-            if let Piece::Unit { rows, .. } = &mut piece {
-                rows.clear();
-            }
+            piece.forget();
             piece
         };
         bare(self) == bare(other)

@@ -2,9 +2,7 @@
 
 use super::{bits, numbers};
 use crate::processor::Processor;
-use crate::{
-    Activation, Adam, AdamSettings, Initialiser, LayerSpec, Network, NetworkSpec, lenet, mlp,
-};
+use crate::{Activation, AdamSettings, LayerSpec, Network, NetworkSpec, Optimizer, lenet, mlp};
 
 /// All bits that three steps of training leave behind.
 fn train(spec: &NetworkSpec, rows: usize, threads: usize) -> Vec<Vec<u32>> {
@@ -14,7 +12,7 @@ fn train(spec: &NetworkSpec, rows: usize, threads: usize) -> Vec<Vec<u32>> {
         .unwrap();
     pool.install(|| {
         let mut network = Network::new(spec, 7).unwrap();
-        let mut adam = Adam::new(AdamSettings::default(), network.parameters().len());
+        let mut adam = Optimizer::adam(AdamSettings::default(), network.parameters().len());
         let input = numbers(rows * network.input_shape().len(), 1);
         let mut by_input = vec![0.0; input.len()];
         let mut output = vec![];
@@ -99,8 +97,7 @@ fn on_any_processor_that_fuses() {
         let results: Vec<_> = kinds
             .iter()
             .map(|&processor| {
-                let initialiser = Initialiser::HeNormal;
-                let mut network = Network::for_processor(&spec, initialiser, 1, processor).unwrap();
+                let mut network = Network::for_processor(&spec, 1, processor).unwrap();
                 let input = numbers(rows * network.input_shape().len(), 1);
                 let output = network.forward(&input, rows).to_vec();
                 let mut by_input = vec![0.0; input.len()];

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::{ELU, conv, image, numbers, reference};
 use crate::processor::Processor;
-use crate::{Activation, Initialiser, LayerSpec, Network, NetworkSpec, Shape, mlp};
+use crate::{Activation, LayerSpec, Network, NetworkSpec, Shape, mlp};
 
 /// Checks the outputs of all rows, and gradients of a sample of the parameters and inputs.
 fn check(spec: &NetworkSpec, rows: usize) {
@@ -15,8 +15,7 @@ fn check(spec: &NetworkSpec, rows: usize) {
 
 fn check_on(spec: &NetworkSpec, rows: usize, processor: Processor) {
     let what = format!("{spec}, {rows} rows, {processor:?}");
-    let initialiser = Initialiser::GlorotUniform;
-    let mut network = Network::for_processor(spec, initialiser, 3, processor).unwrap();
+    let mut network = Network::for_processor(spec, 3, processor).unwrap();
     // Biases are 0 at first, which would hide a wrong one.
     for (parameter, noise) in network.parameters_mut().iter_mut().zip(numbers(1 << 20, 1)) {
         *parameter += 0.1 * noise;

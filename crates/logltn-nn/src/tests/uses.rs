@@ -68,11 +68,6 @@ fn changed_parameters_are_noticed() {
     let bias = network.tensors()[3].range.start;
     network.parameters_mut()[bias] += 10.0;
     assert!((network.forward(&[1.0, 2.0], 1)[0] - before - 10.0).abs() < 1e-5);
-    let mut copy = network.clone();
-    assert_eq!(
-        copy.forward_only(&[1.0, 2.0], 1),
-        network.forward_only(&[1.0, 2.0], 1)
-    );
 }
 
 #[test]
@@ -96,7 +91,7 @@ fn rows_that_are_not_kept_have_no_gradient() {
     for (spec, rows) in [(lenet(4), 70), (dropping, 200), (small, 200)] {
         for kept in [0, 1, 33, rows] {
             let mut all = Network::new(&spec, 1).unwrap();
-            let mut some = all.clone();
+            let mut some = Network::new(&spec, 1).unwrap();
             let inputs = all.input_shape().len();
             let input = numbers(rows * inputs, 1);
             let output = bits(all.forward(&input, rows));

@@ -6,10 +6,11 @@ use logltn::theory::{ArgumentSort, PredicateId, SortKind};
 use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, OutputKind, Request};
 
 use super::super::build::{Builder, leaves};
-use super::super::grid::{Grids, splits};
+use super::super::gradients::Target;
+use super::super::grid::splits;
 use super::super::parameters::Parameters;
 use super::super::unit::Piece;
-use super::{Closed, ClosedFeed, Room, Target};
+use super::{Closed, ClosedFeed, Room, State};
 use crate::closed_form::ClosedForm;
 
 impl Builder<'_> {
@@ -31,6 +32,7 @@ impl Builder<'_> {
         self.model.closed.push(Closed {
             predicate,
             form: Arc::clone(form),
+            forward: tape.forward(&[]),
             tape,
             learnt,
             classes: self.classes(predicate),
@@ -90,18 +92,7 @@ impl Builder<'_> {
         let mut targets: Vec<Target> = Vec::new();
         let mut learns = Vec::new();
         for piece in &pieces {
-            let found: Vec<Target> = match piece {
-                Piece::Vector { sort, .. } => {
-                    let vectors = &self.model.vectors[*sort];
-                    let tables = [vectors.embedding, vectors.constants];
-                    tables.into_iter().flatten().map(Target::Table).collect()
-                }
-                Piece::Unit { unit, .. } => vec![Target::Unit(*unit)],
-                Piece::Number { .. }
-                | Piece::Integer { .. }
-                | Piece::Given { .. }
-                | Piece::Containment { .. } => Vec::new(),
-            };
+            let found = Target::of(piece, &self.model.vectors);
             learns.push(!found.is_empty());
             for target in found {
                 if !targets.contains(&target) {
@@ -117,25 +108,25 @@ impl Builder<'_> {
             let vectors = &self.model.vectors[*sort];
             let table = vectors.embedding.filter(|_| vectors.constants.is_none())?;
             let numbers = self.model.learnable[table].values.len();
-            let target = targets.iter().position(|t| *t == Target::Table(table))?;
-            (tape.may_stay(leaf) && u32::try_from(numbers).is_ok()).then_some((table, target))
+            (tape.may_stay(leaf) && u32::try_from(numbers).is_ok()).then_some(table)
         });
-        let active = tape.active(&learns);
+        let in_place: Vec<_> = in_place.collect();
+        let stays: Vec<bool> = in_place.iter().map(Option::is_some).collect();
         let arity = shape.iter().map(leaves).sum();
         let feed = ClosedFeed {
             shape: shape.to_vec(),
             arity,
-            in_place: in_place.collect(),
-            again: tape.again(&active, &[]),
-            splits: splits(tape, &pieces, arity, &active),
-            grids: Grids::default(),
-            with_classes: Vec::new(),
+            in_place,
+            back: tape.back(&learns, &stays, &[]),
+            splits: splits(tape, &pieces, arity, (&learns, &stays)),
             pieces,
-            active,
             targets,
-            room: Room {
-                lanes: Vec::new(),
-                kept: Some(Vec::new()),
+            state: State {
+                room: Room {
+                    lanes: Vec::new(),
+                    kept: Some(Vec::new()),
+                },
+                ..State::default()
             },
         };
         let closed = &mut self.model.closed[closed];

@@ -17,39 +17,33 @@ pub(super) struct OutOfRange {
 }
 
 impl Closed {
-    /// Whether all numbers can be what they are to be.
+    /// Whether all numbers can be what they are to be; what is off by roundings is set right.
     pub(super) fn in_range<T: Real>(
         &self,
         sources: Sources<'_>,
-        out: &mut [T],
+        numbers: &mut [T],
     ) -> Result<(), OutOfRange> {
-        match sources.are_stopped() {
-            // After a stop request these numbers are not used.
-            true => Ok(()),
-            false => in_range(self.form.output().kind, out),
+        if sources.are_stopped() {
+            return Ok(()); // After a stop request these numbers are not used.
         }
+        let slack = T::from_f64(ROUNDINGS * T::EPSILON.to_f64());
+        let (least, most) = match self.form.output().kind {
+            OutputKind::Truth => (T::ZERO, T::ONE),
+            OutputKind::LogTruth => (T::MIN_VALUE, T::ZERO),
+            OutputKind::Sigmoid | OutputKind::Softmax => (T::MIN_VALUE, T::MAX_VALUE),
+        };
+        for (row, x) in numbers.iter_mut().enumerate() {
+            if *x >= least && *x <= most {
+                continue;
+            }
+            if !(*x >= least - slack && *x <= most + slack) {
+                let value = x.to_f64();
+                return Err(OutOfRange { row, value });
+            }
+            *x = if *x < least { least } else { most };
+        }
+        Ok(())
     }
-}
-
-/// Whether all numbers can be what they are to be; what is off by roundings is set right.
-fn in_range<T: Real>(kind: OutputKind, numbers: &mut [T]) -> Result<(), OutOfRange> {
-    let slack = T::from_f64(ROUNDINGS * T::EPSILON.to_f64());
-    let (least, most) = match kind {
-        OutputKind::Truth => (T::ZERO, T::ONE),
-        OutputKind::LogTruth => (T::MIN_VALUE, T::ZERO),
-        OutputKind::Sigmoid | OutputKind::Softmax => (T::MIN_VALUE, T::MAX_VALUE),
-    };
-    for (row, x) in numbers.iter_mut().enumerate() {
-        if *x >= least && *x <= most {
-            continue;
-        }
-        if !(*x >= least - slack && *x <= most + slack) {
-            let value = x.to_f64();
-            return Err(OutOfRange { row, value });
-        }
-        *x = if *x < least { least } else { most };
-    }
-    Ok(())
 }
 
 impl Model {

@@ -5,9 +5,9 @@ use logltn::theory::PredicateId;
 use logltn_nn::Floats;
 use rayon::prelude::*;
 
-use super::super::rows_shape;
 use super::out_of_range::OutOfRange;
-use super::{Lane, Model, Rows, What};
+use super::{Model, Rows};
+use crate::closed_form::Work;
 
 /// This many individuals are a thread's at once.
 const CHUNK: usize = 1024;
@@ -39,7 +39,7 @@ impl Scores {
 /// What a thread works in.
 #[derive(Default)]
 struct Room {
-    lane: Lane<f32>,
+    work: Work<f32>,
     alone: Floats,
     packed: Floats,
     sums: Vec<Vec<f32>>,
@@ -59,14 +59,10 @@ impl Model {
         (of, individuals): (usize, usize),
         numbers: &[f64],
     ) -> Result<Option<Scores>, Diagnostics> {
-        let shape = rows_shape(&self.theory[predicate].arguments)?;
-        let Some(closed) = self.closed.iter().position(|c| c.predicate == predicate) else {
+        let Some((closed, feed)) = self.feed_of_closed(predicate)? else {
             return Ok(None);
         };
         let feeds = &self.closed[closed].feeds;
-        let Some(feed) = feeds.iter().position(|feed| feed.shape == shape) else {
-            return Ok(None);
-        };
         if !feeds[feed].splits.iter().any(|split| split.place == of) {
             return Ok(None);
         }
@@ -95,11 +91,11 @@ impl Model {
             let mut vectors = Floats::default();
             factors.room(count, &mut vectors);
             let room = (&mut vectors, &mut Vec::new());
-            factors.together(&feed.pieces, sources, questions, feed.arity, room);
+            factors.together(sources, questions, feed.arity, room);
             vectors
         });
         let together: Vec<Floats> = together.collect();
-        let whole = split.rest.known.len() == 1 && tape.is_result(split.rest.known[0]);
+        let whole = split.sums.len() == 1 && tape.is_result(split.sums[0].at);
         let mut numbers = vec![0.0; count * individuals];
         let chunks = numbers.par_chunks_mut(CHUNK * count).enumerate();
         let wrong = chunks.map_init(Room::default, |room, (chunk, out)| {
@@ -113,7 +109,7 @@ impl Model {
             {
                 factors.room(width, &mut room.alone);
                 let those = first..first + width as u32;
-                factors.alone(&feed.pieces, sources, those, &mut room.alone);
+                factors.alone(sources, those, &mut room.alone);
                 sums.resize(out.len(), 0.0);
                 let sums = if whole { &mut *out } else { &mut sums[..] };
                 factors.dots(together, &room.alone, &mut room.packed, sums);
@@ -135,14 +131,15 @@ impl Model {
                         room.tuples[last + of] = individual;
                     }
                     let rows = Rows::new(&room.tuples, feed.arity, &[]);
-                    room.lane.work.prepare(tape);
-                    for (&at, sums) in split.rest.known.iter().zip(&room.sums) {
-                        let sums = sums[question * width + from..].iter().copied();
-                        room.lane.work.put(tape, at, out.len(), sums);
+                    let (plan, work) = (&split.forward, &mut room.work);
+                    work.prepare(plan, out.len());
+                    for (factors, sums) in split.sums.iter().zip(&room.sums) {
+                        let sums = &sums[question * width + from..][..out.len()];
+                        let known = work.result_mut(plan, factors.at, out.len());
+                        known.copy_from_slice(sums);
                     }
-                    let what = What::Rest(&split.rest);
-                    own.block(feed, sources, rows, 0, &mut room.lane, what);
-                    room.lane.work.result(tape, out);
+                    own.block(feed, plan, sources, (rows, 0), work, (&[], &mut []));
+                    work.root(plan, out);
                 }
             }
             own.in_range(sources, out).err().map(|wrong| {
