@@ -73,7 +73,7 @@ fn picture(
     predict: Predict<'_>,
 ) -> Option<Picture> {
     let (sort, index) = bound.individual?;
-    let [field] = &knowledge.vectors[sort.index()].fields[..] else {
+    let [field] = &knowledge.vectors[sort].fields[..] else {
         return None;
     };
     let bytes = features_png(&field.shape, &field.individual(index as usize)?)?;

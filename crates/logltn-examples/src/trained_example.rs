@@ -179,7 +179,7 @@ impl Learnt {
 fn truths(trainer: &mut Trainer, predicate: &str, rows: &[u32]) -> Result<Vec<f64>, Diagnostics> {
     let numbers = trainer.predict(predicate, rows)?;
     let project = trainer.project();
-    let output = (project.theory().predicate(predicate)).map(|id| project.outputs[id.index()]);
+    let output = (project.theory().predicate(predicate)).map(|id| project.outputs[id]);
     let each = |truth: fn(f64) -> f64| numbers.iter().map(|&x| truth(x.into())).collect();
     Ok(match output.map(|output| output.kind) {
         Some(OutputKind::Softmax) => {

@@ -53,7 +53,7 @@ impl KnowledgeBase {
             ArgumentSort::Sort(sort) => sort,
         };
         let theory = self.theory();
-        let vectors = &self.vectors[sort.index()];
+        let vectors = &self.vectors[sort];
         let mut given = Given {
             sort: Some(theory[sort].name.clone()),
             ..Given::new(name, 0)

@@ -98,7 +98,7 @@ impl KnowledgeBase {
         };
         let constants = self.theory().constants.iter();
         let mut constants = constants.zip(&self.learnable_constants);
-        self.vectors[sort.index()].learnable.is_some()
+        self.vectors[sort].learnable.is_some()
             || constants.any(|(constant, width)| constant.sort == sort && width.is_some())
     }
 

@@ -79,7 +79,7 @@ fn refute(knowledge: &KnowledgeBase, plan: Plan) -> Result<Counterexample, Diagn
     for request in 0..engine.requests().len() {
         let predicate = engine.requests()[request].predicate;
         let (kind, is_data) = (
-            knowledge.outputs[predicate.index()].kind,
+            knowledge.outputs[predicate].kind,
             is_data(knowledge, predicate),
         );
         for number in engine.numbers_mut(request) {
@@ -123,12 +123,12 @@ fn refute(knowledge: &KnowledgeBase, plan: Plan) -> Result<Counterexample, Diagn
 
 /// Whether nothing behind a predicate is learnt.
 fn is_data(knowledge: &KnowledgeBase, predicate: PredicateId) -> bool {
-    match &knowledge.predicates[predicate.index()] {
+    match &knowledge.predicates[predicate] {
         Ground::Numbers(_) => true,
         Ground::ClosedForm(form) => {
             let arguments = knowledge.theory()[predicate].arguments.iter();
             let learnt = |argument: &ArgumentSort| match argument {
-                ArgumentSort::Sort(sort) => knowledge.vectors[sort.index()].learnable.is_some(),
+                ArgumentSort::Sort(sort) => knowledge.vectors[*sort].learnable.is_some(),
                 ArgumentSort::Vector(_) => false,
             };
             form.learnt().is_empty() && !arguments.into_iter().any(learnt)

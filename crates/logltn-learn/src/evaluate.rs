@@ -96,7 +96,7 @@ fn gradients(engine: &Engine<f64>, numbers: Vec<Option<&Numbers>>) -> Vec<Option
         .map(|table| table.map(|t| vec![0.0; t.values.len()]))
         .collect();
     for (index, request) in engine.requests().iter().enumerate() {
-        let predicate = request.predicate.index();
+        let predicate = request.predicate.0 as usize;
         let (Some(table), Some(sum)) = (numbers[predicate], &mut gradients[predicate]) else {
             continue;
         };

@@ -154,7 +154,7 @@ impl KnowledgeBase {
     /// Whether a predicate's network starts with an output layer of zeros.
     pub(crate) fn starts_undecided(&self, predicate: PredicateId, network: &Network) -> bool {
         network.undecided.unwrap_or_else(|| {
-            let is_softmax = self.outputs[predicate.index()].kind == OutputKind::Softmax;
+            let is_softmax = self.outputs[predicate].kind == OutputKind::Softmax;
             is_softmax && self.theory().classes_are_only_guarded(predicate)
         })
     }

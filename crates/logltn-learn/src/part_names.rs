@@ -30,7 +30,7 @@ pub(crate) fn constant(knowledge: &KnowledgeBase, name: &str) -> Option<(String,
         .collect();
     let row = widths.iter().position(|(c, _)| *c == name)?;
     // As long as the features of the sort, where it has some.
-    let vectors = &knowledge.vectors[found.sort.index()];
+    let vectors = &knowledge.vectors[found.sort];
     let features: usize = vectors.fields.iter().map(|field| field.width()).sum();
     let width = match vectors.learnable.unwrap_or(features) {
         0 => widths[0].1,

@@ -51,7 +51,7 @@ impl Asked {
         }
         let (symbol, arguments) = match (predicate, function) {
             (Some(id), _) => {
-                let symbol = Symbol::Predicate(id, knowledge.outputs[id.index()]);
+                let symbol = Symbol::Predicate(id, knowledge.outputs[id]);
                 (symbol, &theory[id].arguments)
             }
             (None, Some(at)) => {
@@ -80,17 +80,17 @@ impl Asked {
                     Answers::Individual(sort)
                 }
                 ArgumentSort::Sort(sort) => {
-                    let fields = knowledge.vectors[sort.index()].fields.iter();
-                    let learnt = knowledge.vectors[sort.index()].learnable;
+                    let fields = knowledge.vectors[sort].fields.iter();
+                    let learnt = knowledge.vectors[sort].learnable;
                     let width = learnt.unwrap_or_else(|| fields.map(|f| f.width()).sum());
                     Answers::Values(width)
                 }
             },
         };
         let behind = match symbol {
-            Symbol::Predicate(id, _) => !matches!(knowledge.predicates[id.index()], Ground::Host),
+            Symbol::Predicate(id, _) => !matches!(knowledge.predicates[id], Ground::Host),
             Symbol::Function(id) => {
-                knowledge.functions[id.index()].is_some() || knowledge.data.function(id).is_some()
+                knowledge.functions[id].is_some() || knowledge.data.function(id).is_some()
             }
             Symbol::Definition => true,
         };

@@ -78,14 +78,14 @@ impl Spread {
         for request in 0..engine.requests().len() {
             let asked = &engine.requests()[request];
             let (predicate, width, rows) = (asked.predicate, asked.width, asked.rows());
-            if !self.learnt[predicate.index()] || rows == 0 || width == 0 {
+            if !self.learnt[predicate] || rows == 0 || width == 0 {
                 continue;
             }
             self.take_probabilities(engine.numbers_mut(request), width);
             if self.entropy > 0.0 {
                 loss += self.add_entropy(engine.gradient_mut(request), width, rows);
             }
-            let crisp = self.crisp[predicate.index()];
+            let crisp = self.crisp[predicate];
             if crisp > 0.0 {
                 loss += self.add_crisp(crisp, engine.gradient_mut(request), width, rows);
             }
@@ -95,7 +95,7 @@ impl Spread {
                 Some((apart.weight, apart.members as f64 + 1.0, said))
             });
             if let Some((weight, members, said)) = said {
-                let sizes = &self.sizes[predicate.index()];
+                let sizes = &self.sizes[predicate];
                 for row in 0..rows {
                     let individuals = engine.requests()[request].row(row).iter().zip(sizes);
                     let place = individuals.fold(0, |at, (i, size)| at * size + *i as usize);

@@ -101,7 +101,7 @@ impl Worlds {
                         ArgumentShape::Number => request.number(*leaf).to_bits(),
                         _ => u64::from(*leaf),
                     });
-                places[request.predicate.index()].insert(key.collect(), (at, row));
+                places[request.predicate].insert(key.collect(), (at, row));
             }
         }
         Worlds {
@@ -145,7 +145,7 @@ impl Worlds {
 
     /// For each row: where its numbers are, if the laws involve it.
     fn found<'a>(&'a self, of: &'a RowsOf) -> impl Iterator<Item = Option<(usize, usize)>> + 'a {
-        let places = &self.places[of.predicate.index()];
+        let places = &self.places[of.predicate];
         let mut key = Vec::with_capacity(of.arguments.len());
         (0..of.count()).map(move |row| {
             key.clear();
@@ -160,7 +160,7 @@ impl Worlds {
 
     /// Whether the laws involve a predicate at these individuals.
     pub(crate) fn speak_of(&self, predicate: PredicateId) -> bool {
-        !self.places[predicate.index()].is_empty()
+        !self.places[predicate].is_empty()
     }
 
     /// Makes the degrees of rows, `width` to a row, conditional on the laws. After [`Worlds::sum_up`].

@@ -571,7 +571,7 @@ impl<T: Real> State<T> {
         let own = self.layout.requests(&value.target);
         let kind = |request: usize| {
             let predicate = self.engine.requests()[request].predicate;
-            self.kinds[predicate.index()]
+            self.kinds[predicate]
         };
         // SAFETY: whoever made the value keeps its array alive and in place for the duration of the
         // call.
@@ -618,7 +618,7 @@ impl<T: Real> State<T> {
         for value in values {
             let (predicate, expected) = match value.target {
                 Target::Grid(predicate) => {
-                    let asked = &self.layout.predicates[predicate.index()];
+                    let asked = &self.layout.predicates[predicate];
                     let own = asked.requests.iter().map(|&r| &requests[r]);
                     if own.into_iter().any(applies) {
                         found.extend(self.applied(predicate));
@@ -636,7 +636,7 @@ impl<T: Real> State<T> {
                     (predicate, shape.clone())
                 }
                 Target::AtRows(predicate) => {
-                    let asked = &self.layout.predicates[predicate.index()];
+                    let asked = &self.layout.predicates[predicate];
                     if (asked.requests.iter()).any(|&r| applies(&requests[r])) {
                         found.extend(self.applied(predicate));
                         continue;
@@ -659,7 +659,7 @@ impl<T: Real> State<T> {
                     (request.predicate, shape)
                 }
             };
-            given[predicate.index()] = true;
+            given[predicate] = true;
             if value.values.shape != expected {
                 found.push(self.wrong_shape(predicate, value, &expected));
             }
@@ -735,7 +735,7 @@ impl<T: Real> State<T> {
             unsafe { value.values.gather(&rows, numbers) };
             let predicate = of.predicate;
             let width = rows.width;
-            let kind = self.kinds[predicate.index()];
+            let kind = self.kinds[predicate];
             let masked = unmask(kind, numbers, width);
             let wrong = wrong_number(kind, numbers);
             let wrong = wrong.map(|at| {

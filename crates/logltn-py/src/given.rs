@@ -351,7 +351,7 @@ impl Given {
                 found.push(theory.unknown(SymbolKind::Predicate, name));
                 continue;
             };
-            outputs[id.index()] = match output.as_str() {
+            outputs[id] = match output.as_str() {
                 "softmax" => Output::softmax(),
                 "sigmoid" => Output::sigmoid(),
                 "truth" => Output::truth(),

@@ -784,7 +784,7 @@ impl KnowledgeBase {
         let asked = rows.iter().map(|asked| {
             let shape = self.shape(py, &asked.shape)?;
             let rows = bytes(py, &asked.individuals);
-            let predicate = asked.predicate.index();
+            let predicate = asked.predicate.0 as usize;
             Ok((predicate, shape, rows, asked.arity, asked.count))
         });
         asked.collect()

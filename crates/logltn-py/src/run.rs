@@ -216,7 +216,7 @@ impl Description<'_> {
     fn sort(&mut self, id: SortId) -> Value {
         let theory = self.knowledge.theory();
         let (name, size) = (&theory[id].name, self.knowledge.data.size(id));
-        let vectors = &self.knowledge.vectors[id.index()];
+        let vectors = &self.knowledge.vectors[id];
         let mut fields = Vec::new();
         let mut from = 0;
         for field in vectors.fields.iter() {
@@ -273,7 +273,7 @@ impl Description<'_> {
         };
         // Convolutions read the picture of the only argument that has one.
         let image = arguments.iter().find_map(|argument| match argument {
-            ArgumentSort::Sort(sort) => match &*self.knowledge.vectors[sort.index()].fields {
+            ArgumentSort::Sort(sort) => match &*self.knowledge.vectors[*sort].fields {
                 [only] => match only.shape[..] {
                     [height, width] => Some([1, height, width]),
                     [channels, height, width] => Some([channels, height, width]),

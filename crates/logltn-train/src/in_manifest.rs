@@ -14,6 +14,9 @@ pub(crate) fn in_manifest(found: Diagnostic) -> Diagnostic {
             "in a manifest: `features` or `learnable = 8` under `[sorts.NAME]`; `learnable = true` without `network` and \
              `output` under `[predicates.NAME]`"
         }
+        Code::NothingLearnt if help.contains("`undecided`") => {
+            "in a manifest: `undecided = false` next to the network's layers"
+        }
         // With notes on operators through which nothing flows back.
         Code::NothingLearnt if !found.notes().is_empty() => {
             "`logltn eval M --run DIR --semantics …` evaluates a run with another semantics"

@@ -1,13 +1,31 @@
 //! A checked theory: every name resolved, every sort known, every place in the source kept.
 
 use std::hash::{Hash, Hasher};
-use std::ops::Index;
+use std::ops::{Index, IndexMut};
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::recursion::deep;
 use crate::source::{Source, Span};
 use crate::suggest::did_you_mean;
 pub use crate::syntax::{Comparison, Factor, Quantifier, Sign};
+
+/// A list in the order of the theory can be asked for what belongs to an id.
+macro_rules! by_id {
+    ($name:ident, $list:ty) => {
+        impl<T> Index<$name> for $list {
+            type Output = T;
+            fn index(&self, id: $name) -> &T {
+                &self[id.0 as usize]
+            }
+        }
+
+        impl<T> IndexMut<$name> for $list {
+            fn index_mut(&mut self, id: $name) -> &mut T {
+                &mut self[id.0 as usize]
+            }
+        }
+    };
+}
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident),*) => {$(
@@ -16,11 +34,13 @@ macro_rules! ids {
         pub struct $name(pub u32);
 
         impl $name {
-            /// As an index into the theory's list.
-            pub fn index(self) -> usize {
+            pub(crate) fn index(self) -> usize {
                 self.0 as usize
             }
         }
+
+        by_id!($name, [T]);
+        by_id!($name, Vec<T>);
     )*};
 }
 

@@ -32,11 +32,11 @@ fn fill_in(engine: &mut Engine<f64>, case: &Case) {
         let predicate = request.predicate;
         for row in 0..request.rows() {
             let mut individuals = request.row(row).to_vec();
-            if case.outputs[predicate.index()].per_class {
+            if case.outputs[predicate].per_class {
                 individuals.push(0);
             }
             let first = case.position(predicate, &individuals);
-            let from = &case.numbers[predicate.index()][first..first + request.width];
+            let from = &case.numbers[predicate][first..first + request.width];
             engine.numbers_mut(index)[row * request.width..][..request.width].copy_from_slice(from);
         }
     }

@@ -147,7 +147,7 @@ fn fill<T: Precision>(engine: &mut Engine<T>, case: &Case) {
     let mut random = Random(!case.seed);
     random.unit();
     for request in 0..engine.requests().len() {
-        let predicate = engine.requests()[request].predicate.index();
+        let predicate = engine.requests()[request].predicate.0 as usize;
         for x in engine.numbers_mut(request) {
             let u = random.unit();
             // The fourth predicate may be one of truth degrees; all else are logits.

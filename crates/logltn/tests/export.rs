@@ -383,7 +383,7 @@ fn compare(
     let mut engine = Engine::<f64>::new(plan);
     for request in 0..engine.requests().len() {
         let of = engine.requests()[request].clone();
-        let per_class = case.outputs[of.predicate.index()].per_class;
+        let per_class = case.outputs[of.predicate].per_class;
         let mut numbers = Vec::new();
         for row in 0..of.rows() {
             let mut individuals = of.row(row).to_vec();
@@ -391,7 +391,7 @@ fn compare(
                 individuals.push(0);
             }
             let first = case.position(of.predicate, &individuals);
-            numbers.extend_from_slice(&case.numbers[of.predicate.index()][first..first + of.width]);
+            numbers.extend_from_slice(&case.numbers[of.predicate][first..first + of.width]);
         }
         engine.numbers_mut(request).copy_from_slice(&numbers);
     }

@@ -53,7 +53,7 @@ macro_rules! run {
             let mut asked = Vec::new();
             for request in 0..engine.requests().len() {
                 let of = &engine.requests()[request];
-                let predicate = of.predicate.index();
+                let predicate = of.predicate.0 as usize;
                 let rows = of.individuals().chunks_exact(of.arity).map(<[u32]>::to_vec);
                 let rows: Vec<Vec<u32>> = rows.collect();
                 for (x, row) in engine.numbers_mut(request).iter_mut().zip(&rows) {

@@ -26,7 +26,7 @@ fn run(
     let mut places = Vec::new();
     for request in 0..engine.requests().len() {
         let of = engine.requests()[request].clone();
-        let predicate = of.predicate.index();
+        let predicate = of.predicate.0 as usize;
         let mut own = Vec::new();
         for row in 0..of.rows() {
             let mut individuals = of.row(row).to_vec();

@@ -106,7 +106,7 @@ impl Answers {
             numbers: &self.numbers,
         };
         let mut numbers = model.numbers_at(knowledge, self.predicate, rows)?;
-        let per_row = match &knowledge.predicates[self.predicate.index()] {
+        let per_row = match &knowledge.predicates[self.predicate] {
             Ground::ClosedForm(_) if self.output.kind != OutputKind::Softmax => 1,
             _ => self.width(knowledge),
         };

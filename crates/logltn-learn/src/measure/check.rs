@@ -28,7 +28,7 @@ pub(super) fn predicate(
     let predicate = theory.predicate(&metric.of).ok_or_else(unknown)?;
     let arguments = &theory[predicate].arguments;
     check_individuals(metric, arguments)?;
-    if matches!(knowledge.predicates[predicate.index()], Ground::Host) {
+    if matches!(knowledge.predicates[predicate], Ground::Host) {
         let what = format!(
             "`{}` cannot be measured: its numbers come from host code",
             metric.of

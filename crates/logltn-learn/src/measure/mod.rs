@@ -376,7 +376,7 @@ impl Measure {
 fn classes_or_truths(knowledge: &KnowledgeBase, metric: &Metric) -> Result<Answer, Diagnostics> {
     let theory = knowledge.theory();
     let predicate = check::predicate(knowledge, metric)?;
-    let output = knowledge.outputs[predicate.index()];
+    let output = knowledge.outputs[predicate];
     let arguments = &theory[predicate].arguments;
     let against = metric.kind.against();
     let name = metric.kind.name();
@@ -444,9 +444,7 @@ fn values(knowledge: &KnowledgeBase, metric: &Metric) -> Result<Answer, Diagnost
         let help = format!("`function {}(…): Real`", metric.of);
         return Err(metric.wrong(Code::MetricDoesNotFit, what).help(help).into());
     }
-    if knowledge.functions[function.index()].is_none()
-        && knowledge.data.function(function).is_none()
-    {
+    if knowledge.functions[function].is_none() && knowledge.data.function(function).is_none() {
         let what = format!(
             "`{}` cannot be measured: its values come from host code",
             metric.of

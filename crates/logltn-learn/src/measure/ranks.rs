@@ -183,7 +183,7 @@ impl Ranked {
         model: &mut Model,
         worlds: Option<&Worlds>,
     ) -> Result<Vec<f64>, Diagnostics> {
-        let output = knowledge.outputs[self.predicate.index()];
+        let output = knowledge.outputs[self.predicate];
         let mut ranks = vec![f64::NAN; self.rows];
         let stop = Arc::clone(model.stop());
         let in_laws = worlds.is_some_and(|worlds| worlds.speak_of(self.predicate));
@@ -191,10 +191,7 @@ impl Ranked {
         let as_it_is = output.kind != OutputKind::Softmax || self.of + 1 == self.arity;
         let closed = !in_laws
             && as_it_is
-            && matches!(
-                knowledge.predicates[self.predicate.index()],
-                Ground::ClosedForm(_)
-            );
+            && matches!(knowledge.predicates[self.predicate], Ground::ClosedForm(_));
         let most = if closed { PRODUCTS } else { BLOCK };
         let (foretold, each) = (Foretold::default(), (most / self.candidates).max(1));
         let mut each = each.min(MOST_QUESTIONS);

@@ -96,7 +96,7 @@ impl RowCheck {
         for index in 0..self.engine.requests().len() {
             let mut numbers = self.engine.numbers_mut(index).to_vec();
             let request = &self.engine.requests()[index];
-            let mut output = knowledge.outputs[request.predicate.index()];
+            let mut output = knowledge.outputs[request.predicate];
             let arguments = &knowledge.theory()[request.predicate].arguments;
             if let Some(worlds) = worlds.filter(|worlds| worlds.speak_of(request.predicate))
                 && let Some(of) = RowsOf::plain(request, output, arguments)

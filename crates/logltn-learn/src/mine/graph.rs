@@ -134,7 +134,7 @@ impl Graph {
         let mut by_label: FxHashMap<u32, Vec<(u32, u32)>> = FxHashMap::default();
         for row in 0..rows.rows {
             let label = third.map_or(0, |column| cells(column)[row]);
-            let node = |sort: SortId, of: u32| bases[sort.index()] + of;
+            let node = |sort: SortId, of: u32| bases[sort] + of;
             let pair = (node(sorts[0], from[row]), node(sorts[1], to[row]));
             by_label.entry(label).or_default().push(pair);
         }

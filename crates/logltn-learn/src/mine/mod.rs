@@ -151,11 +151,11 @@ fn tables(data: &Data, how: &Mine) -> Result<Vec<TableId>, Diagnostics> {
         let mut read = vec![false; theory.tables.len()];
         for axiom in theory.formulas() {
             graph::tables_of(&axiom.formula, &mut |table| match table.product() {
-                None => read[table.index()] = true,
+                None => read[table] = true,
                 Some(product) => {
                     for part in &theory.products[product].parts {
                         if let ProductPart::Rows(table) = part {
-                            read[table.index()] = true;
+                            read[*table] = true;
                         }
                     }
                 }

@@ -38,10 +38,10 @@ impl Model {
     }
 
     fn said(&mut self, predicate: PredicateId, rows: Rows<'_>) -> Result<Vec<f64>, Diagnostics> {
-        if let Some(table) = self.table(&self.behind[predicate.index()]) {
+        if let Some(table) = self.table(&self.behind[predicate]) {
             return Ok(rows.iter().flat_map(|row| table.read(row)).collect());
         }
-        match &self.behind[predicate.index()] {
+        match &self.behind[predicate] {
             Grounded::Closed(_) => self.of_closed_form(predicate, rows),
             Grounded::Network => {
                 let arguments = self.theory[predicate].arguments.get(..rows.arity);
@@ -155,9 +155,9 @@ impl Model {
         predicate: PredicateId,
     ) -> Result<(), Diagnostics> {
         let arguments = &knowledge.theory()[predicate].arguments;
-        let network = matches!(self.behind[predicate.index()], Grounded::Network);
+        let network = matches!(self.behind[predicate], Grounded::Network);
         if network && arguments.iter().any(is_vector) {
-            let per_class = usize::from(knowledge.outputs[predicate.index()].per_class);
+            let per_class = usize::from(knowledge.outputs[predicate].per_class);
             let shape = rows_shape(&arguments[..arguments.len() - per_class])?;
             Builder::new(knowledge, self).feed(Symbol::Predicate(predicate), shape)?;
             self.sort_units();

@@ -48,7 +48,7 @@ impl<'a> Builder<'a> {
 
     /// The grounding of a predicate.
     pub fn behind(&mut self, id: PredicateId) -> Result<Grounded, Diagnostics> {
-        match &self.knowledge.predicates[id.index()] {
+        match &self.knowledge.predicates[id] {
             Ground::Network(_) => {
                 let shape = self.plain_shape(id);
                 self.feed(Symbol::Predicate(id), shape)?;
@@ -102,7 +102,7 @@ impl<'a> Builder<'a> {
             shape.push(data.size(*sort) + learnt.count());
         }
         if let (true, Some(last), Some(ArgumentSort::Sort(sort))) = (
-            outputs[id.index()].per_class,
+            outputs[id].per_class,
             shape.last_mut(),
             theory[id].arguments.last(),
         ) {
@@ -137,7 +137,7 @@ impl<'a> Builder<'a> {
     /// Every argument an individual; without the last if that picks the class.
     fn plain_shape(&self, id: PredicateId) -> Vec<ArgumentShape> {
         let arguments = &self.knowledge.theory()[id].arguments;
-        let count = arguments.len() - usize::from(self.knowledge.outputs[id.index()].per_class);
+        let count = arguments.len() - usize::from(self.knowledge.outputs[id].per_class);
         arguments[..count]
             .iter()
             .map(|argument| match argument {
@@ -466,14 +466,14 @@ impl<'a> Builder<'a> {
         let theory = self.knowledge.theory();
         match symbol {
             Symbol::Predicate(id) => match theory[id].arguments.last() {
-                Some(ArgumentSort::Sort(sort)) if self.knowledge.outputs[id.index()].per_class => {
+                Some(ArgumentSort::Sort(sort)) if self.knowledge.outputs[id].per_class => {
                     self.knowledge.data.size(*sort)
                 }
                 _ => 1,
             },
             Symbol::Function(id) => match theory[id].result {
                 ArgumentSort::Vector(width) => width,
-                ArgumentSort::Sort(sort) => self.model.vectors[sort.index()].width(),
+                ArgumentSort::Sort(sort) => self.model.vectors[sort].width(),
             },
         }
     }
@@ -482,14 +482,14 @@ impl<'a> Builder<'a> {
     fn network_of(&self, symbol: Symbol) -> Result<&'a Behind, Diagnostics> {
         let knowledge = self.knowledge;
         let behind = match symbol {
-            Symbol::Predicate(id) => match &knowledge.predicates[id.index()] {
+            Symbol::Predicate(id) => match &knowledge.predicates[id] {
                 Ground::Network(behind) => Some(behind),
                 Ground::Numbers(_)
                 | Ground::Learnable { .. }
                 | Ground::ClosedForm(_)
                 | Ground::Host => None,
             },
-            Symbol::Function(id) => knowledge.functions[id.index()].as_ref(),
+            Symbol::Function(id) => knowledge.functions[id].as_ref(),
         };
         behind.ok_or_else(|| {
             let name = self.symbol_name(symbol);
@@ -543,13 +543,13 @@ impl<'a> Builder<'a> {
         let place: usize = shape[..argument].iter().map(leaves).sum();
         match &shape[argument] {
             ArgumentShape::Individual(sort) => {
-                let Some(vectors) = self.model.vectors.get(sort.index()) else {
+                let Some(vectors) = self.model.vectors.get(sort.0 as usize) else {
                     return Ok(None);
                 };
                 let width = vectors.width();
                 Ok((width > 0).then_some(Piece::Vector {
                     place,
-                    sort: sort.index(),
+                    sort: sort.0 as usize,
                     from: 0,
                     width,
                     stop: false,
@@ -559,7 +559,7 @@ impl<'a> Builder<'a> {
             ArgumentShape::Row(function) => {
                 let width = self.given(*function);
                 Ok(width.map(|width| Piece::Given {
-                    function: function.index(),
+                    function: function.0 as usize,
                     places: vec![place],
                     sizes: vec![0], // there is but one digit
                     width,
@@ -588,7 +588,7 @@ impl<'a> Builder<'a> {
         let FunctionData::Reals(values) = self.knowledge.data.function(function)?.as_ref() else {
             return None;
         };
-        let given = &mut self.model.given[function.index()];
+        let given = &mut self.model.given[function];
         if given.is_empty() {
             *given = values.iter().map(|&x| x as f32).collect();
         }
@@ -665,7 +665,7 @@ fn too_large(spec: &NetworkSpec, name: &str) -> Option<Diagnostic> {
 impl Builder<'_> {
     /// What answers a request.
     pub fn attach(&mut self, request: &Request) -> Result<Answer, Diagnostics> {
-        match self.model.behind[request.predicate.index()] {
+        match self.model.behind[request.predicate] {
             Grounded::Network => {
                 let symbol = Symbol::Predicate(request.predicate);
                 let (unit, feed) = self.feed(symbol, request.shape.clone())?;

@@ -169,7 +169,7 @@ impl Model {
     ) -> Result<Grounded, Diagnostics> {
         // A predicate whose arguments are functions' values is built when a request shows its shape.
         let arguments = &knowledge.theory()[predicate].arguments;
-        let ground = &knowledge.predicates[predicate.index()];
+        let ground = &knowledge.predicates[predicate];
         match (arguments.iter().any(is_vector), ground) {
             (true, Ground::Network(_)) => Ok(Grounded::Network),
             (false, _) | (true, Ground::ClosedForm(_)) => {
@@ -181,7 +181,7 @@ impl Model {
 
     /// Puts a network of the caller's own behind a predicate.
     pub(crate) fn ground(&mut self, predicate: PredicateId, grounding: Box<dyn Grounding>) {
-        self.behind[predicate.index()] = Grounded::Grounding(grounding);
+        self.behind[predicate] = Grounded::Grounding(grounding);
     }
 
     /// Networks and closed forms stop soon after this flag is set, with whatever they have.
@@ -303,7 +303,7 @@ impl Model {
         index: usize,
     ) -> Result<(), Diagnostics> {
         let (request, numbers) = engine.request_and_numbers(index);
-        if let Some(table) = self.table(&self.behind[request.predicate.index()]) {
+        if let Some(table) = self.table(&self.behind[request.predicate]) {
             let rows = Rows::from(request).iter();
             for (row, numbers) in rows.zip(numbers.chunks_exact_mut(request.width.max(1))) {
                 let known = table.read(row).zip(numbers);
@@ -311,7 +311,7 @@ impl Model {
             }
             return Ok(());
         }
-        match &mut self.behind[request.predicate.index()] {
+        match &mut self.behind[request.predicate] {
             Grounded::Grounding(grounding) => {
                 self.said.clear();
                 self.said.resize(request.rows() * request.width, 0.0);
@@ -369,7 +369,7 @@ impl Model {
                 self.gradients.units[answer][from..from + gradient.len()].copy_from_slice(gradient);
                 continue;
             }
-            match &mut self.behind[request.predicate.index()] {
+            match &mut self.behind[request.predicate] {
                 Grounded::Grounding(grounding) => grounding.backward(request, gradient),
                 Grounded::Learnable(table) => {
                     let gradients = &mut self.gradients.tables[*table];

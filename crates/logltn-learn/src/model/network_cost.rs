@@ -91,7 +91,7 @@ impl Model {
 /// How many there are of each leaf of some arguments.
 fn sizes(knowledge: &KnowledgeBase, shape: &[ArgumentShape]) -> Vec<usize> {
     let sizes = shape.iter().flat_map(|argument| match argument {
-        ArgumentShape::Individual(sort) if sort.index() < knowledge.theory().sorts.len() => {
+        ArgumentShape::Individual(sort) if (sort.0 as usize) < knowledge.theory().sorts.len() => {
             vec![knowledge.data.size(*sort) + knowledge.theory().constants.len()]
         }
         ArgumentShape::Individual(_) | ArgumentShape::Number | ArgumentShape::Row(_) => {

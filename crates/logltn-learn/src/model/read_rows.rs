@@ -100,7 +100,7 @@ impl Model {
                     let rows = request.individuals().chunks_exact(request.arity.max(1));
                     mark(tables, &self.vectors, piece, rows);
                 }
-            } else if let Grounded::Learnable(table) = self.behind[request.predicate.index()] {
+            } else if let Grounded::Learnable(table) = self.behind[request.predicate] {
                 let table = &mut tables[table];
                 if let Some(width) = table.row_width() {
                     for row in 0..request.rows() {

@@ -181,7 +181,7 @@ impl Builder<'_> {
         for (argument, sort) in arguments.iter().zip(&declared.arguments) {
             match (argument, sort) {
                 (ArgumentShape::Individual(found), ArgumentSort::Sort(sort)) if found == sort => {
-                    let learnt = &self.model.vectors[sort.index()].constants;
+                    let learnt = &self.model.vectors[*sort].constants;
                     if learnt.is_some() {
                         let what = format!(
                             "`{name}` is given by data, which have no value for the learnable constants of its sort, so it \
@@ -204,7 +204,7 @@ impl Builder<'_> {
             return Err(wrong(Code::WrongShape, what).help(help).into());
         };
         Ok(Piece::Given {
-            function: function.index(),
+            function: function.0 as usize,
             places,
             sizes,
             width,
@@ -226,7 +226,7 @@ impl Builder<'_> {
                 "a number or a function's value has no fields".into(),
             ));
         };
-        let sort = sort.index();
+        let sort = sort.0 as usize;
         match self.model.vectors[sort].field(&field.value) {
             Some((from, _)) => Ok(BoxPlace {
                 place: shape[..argument].iter().map(leaves).sum(),

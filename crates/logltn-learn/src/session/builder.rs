@@ -413,7 +413,7 @@ impl Grounder {
                 let set = self.knowledge.data.set_features(&name, width, values);
                 self.check(set);
             }
-            self.knowledge.vectors[id.index()] = Vectors {
+            self.knowledge.vectors[id] = Vectors {
                 fields: given.fields.into(),
                 learnable: given.learnable,
             };
@@ -442,7 +442,7 @@ impl Grounder {
         let theory = self.knowledge.data.theory();
         let at = theory.constants.iter().position(|c| c.name == name);
         if let (Some(at), Constant::Learnable(width)) = (at, constant) {
-            let vectors = &self.knowledge.vectors[theory.constants[at].sort.index()];
+            let vectors = &self.knowledge.vectors[theory.constants[at].sort];
             let fields = vectors.fields.iter().map(|f| f.width()).sum();
             let others = vectors.learnable.unwrap_or(fields);
             let sort = &theory[theory.constants[at].sort].name;
@@ -485,7 +485,7 @@ impl Grounder {
             return None;
         };
         let arity = theory[id].arguments.len();
-        self.knowledge.outputs[id.index()] = output;
+        self.knowledge.outputs[id] = output;
         let ground = match given {
             Given::Host(host) => return Some((name, host)),
             Given::Network(behind) => {
@@ -508,7 +508,7 @@ impl Grounder {
             Given::ClosedForm(form) => Ground::ClosedForm(form.into()),
             Given::Numbers(values) => Ground::Numbers(self.numbers(&name, values, output)?.into()),
         };
-        self.knowledge.predicates[id.index()] = ground;
+        self.knowledge.predicates[id] = ground;
         None
     }
 
@@ -518,7 +518,7 @@ impl Grounder {
             Some(id) => {
                 let arity = theory[id].arguments.len();
                 self.check_args(name, arity, &behind);
-                self.knowledge.functions[id.index()] = Some(behind);
+                self.knowledge.functions[id] = Some(behind);
             }
             None => self.found.push(theory.unknown(SymbolKind::Function, name)),
         }

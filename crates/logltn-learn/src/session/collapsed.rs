@@ -32,7 +32,7 @@ impl Session {
             let LabelsOf::Predicate(predicate) = labels.of else {
                 continue;
             };
-            let output = &self.knowledge.outputs[predicate.index()];
+            let output = &self.knowledge.outputs[predicate];
             let others: Vec<&Axiom> = (theory.axioms.iter().enumerate())
                 .filter(|(i, _)| all.iter().all(|labels| labels.axiom != *i))
                 .map(|(_, axiom)| axiom)

@@ -590,7 +590,7 @@ impl Session {
         let id = self.predicate(predicate)?;
         let KnowledgeBase { data, outputs, .. } = &self.knowledge;
         let arguments = &data.theory()[id].arguments;
-        let arguments = &arguments[..arguments.len() - usize::from(outputs[id.index()].per_class)];
+        let arguments = &arguments[..arguments.len() - usize::from(outputs[id].per_class)];
         let arity = arguments.len();
         if !rows.len().is_multiple_of(arity.max(1)) {
             return Err(Diagnostic::error(Code::WrongShape, format!(

@@ -182,7 +182,7 @@ impl Horn {
         }
         let literal = |terms: [&Term; 3]| -> Option<Literal> {
             let [from, relation, to] = terms.map(|term| match term.kind {
-                TermKind::Variable(at) => Some(End::Variable(at.index())),
+                TermKind::Variable(at) => Some(End::Variable(at.0 as usize)),
                 TermKind::Individual(_, who) => Some(End::Is(who)),
                 _ => None,
             });
@@ -235,7 +235,7 @@ impl Horn {
                     right,
                 } => {
                     let ends = [left, right].map(|term| match term.kind {
-                        TermKind::Variable(at) => Some(End::Variable(at.index())),
+                        TermKind::Variable(at) => Some(End::Variable(at.0 as usize)),
                         TermKind::Individual(_, who) => Some(End::Is(who)),
                         _ => None,
                     });

@@ -45,7 +45,7 @@ impl Layout {
     /// The requests that an array holds the numbers for.
     pub fn requests<'a>(&'a self, target: &'a Target) -> &'a [usize] {
         match target {
-            Target::Grid(p) | Target::AtRows(p) => &self.predicates[p.index()].requests,
+            Target::Grid(p) | Target::AtRows(p) => &self.predicates[*p].requests,
             Target::Request(request) => std::slice::from_ref(request),
         }
     }
@@ -59,7 +59,7 @@ impl Layout {
         of: &'a Request,
     ) -> Rows<'a> {
         let among = |p: PredicateId| {
-            let at_rows = self.predicates[p.index()].at_rows.get();
+            let at_rows = self.predicates[p].at_rows.get();
             at_rows.and_then(|rows| rows.among.as_ref())
         };
         let (places, indexes) = match target {
@@ -111,7 +111,7 @@ impl<T: Real> State<T> {
         let mut places = Vec::with_capacity(requests.len());
         let mut individuals = Vec::with_capacity(requests.len());
         for (i, request) in requests.iter().enumerate() {
-            let asked = &mut predicates[request.predicate.index()];
+            let asked = &mut predicates[request.predicate];
             if request.rows() > 0 {
                 asked.requests.push(i);
             }
@@ -136,11 +136,11 @@ impl<T: Real> State<T> {
     pub fn places(&self) -> Vec<Places> {
         let requests = self.engine.requests().iter().enumerate();
         let places = requests.map(|(i, request)| {
-            let asked = &self.layout.predicates[request.predicate.index()];
+            let asked = &self.layout.predicates[request.predicate];
             let at = asked.requests.iter().position(|r| *r == i);
             let among = self.at_rows(request.predicate).among.as_ref();
             let among = among.zip(at).map(|(all, at)| all[at].clone());
-            let predicate = request.predicate.index();
+            let predicate = request.predicate.0 as usize;
             let different = self.layout.different.get(i).and_then(Option::as_ref);
             let different = different.map(|(places, _)| places.clone());
             (predicate, self.layout.places[i].clone(), among, different)
@@ -150,7 +150,7 @@ impl<T: Real> State<T> {
 
     /// The rows that a predicate is queried at.
     pub fn rows(&self, predicate: PredicateId) -> Result<(Vec<u32>, usize), Diagnostics> {
-        let asked = &self.layout.predicates[predicate.index()];
+        let asked = &self.layout.predicates[predicate];
         let requests = self.engine.requests();
         if asked.requests.iter().any(|&r| applies(&requests[r])) {
             return Err(self.applied(predicate));
@@ -181,7 +181,7 @@ impl<T: Real> State<T> {
 
     /// The distinct rows of all requests for a predicate.
     pub(super) fn at_rows(&self, predicate: PredicateId) -> &AtRows {
-        let asked = &self.layout.predicates[predicate.index()];
+        let asked = &self.layout.predicates[predicate];
         asked.at_rows.get_or_init(|| {
             let requests = self.engine.requests();
             let numbered = |r: &Request| r.shape.contains(&ArgumentShape::Number);
@@ -219,7 +219,7 @@ impl<T: Real> State<T> {
 
     /// The rows that a predicate is queried at, by their arguments, in the order of an array at rows.
     pub fn known_rows(&self, predicate: PredicateId) -> HashMap<Vec<u64>, usize> {
-        let asked = &self.layout.predicates[predicate.index()];
+        let asked = &self.layout.predicates[predicate];
         let among = self.at_rows(predicate).among.as_ref();
         let mut known = HashMap::new();
         for (at, &request) in asked.requests.iter().enumerate() {
@@ -237,7 +237,7 @@ impl<T: Real> State<T> {
         predicate: PredicateId,
         known: &HashMap<Vec<u64>, usize>,
     ) -> Result<(), Diagnostics> {
-        let requests = &self.layout.predicates[predicate.index()].requests;
+        let requests = &self.layout.predicates[predicate].requests;
         let places = requests.iter().map(|&r| {
             self.keys(r)
                 .map(|key| known.get(&key).copied())
@@ -253,7 +253,7 @@ impl<T: Real> State<T> {
                 .help(help)
                 .into());
         };
-        let asked = &mut self.layout.predicates[predicate.index()];
+        let asked = &mut self.layout.predicates[predicate];
         asked.at_rows = OnceLock::from(AtRows {
             count: known.len(),
             among: Some(among),

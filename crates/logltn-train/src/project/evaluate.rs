@@ -198,7 +198,11 @@ impl Project {
                 false => Ok(None),
             };
         }
-        let Some(table) = self.numbers.get(predicate.index()).and_then(Option::as_ref) else {
+        let Some(table) = self
+            .numbers
+            .get(predicate.0 as usize)
+            .and_then(Option::as_ref)
+        else {
             return Err(self.not_given_by_numbers(predicate));
         };
         let applied = |shape: &ArgumentShape| matches!(shape, ArgumentShape::Apply(..));

@@ -64,7 +64,7 @@ pub(super) fn read(
             ArgumentSort::Sort(sort) if column.is_some() => {
                 shape.column(manifest, &path, column, all_known, |file, place| {
                     let mut problems = Problems::new();
-                    let values = read_column(file, place, &cells[sort.index()], &mut problems);
+                    let values = read_column(file, place, &cells[sort], &mut problems);
                     problems.finish(FunctionData::Individuals(values))
                 })
             }
@@ -83,7 +83,7 @@ pub(super) fn read(
                         false => Ok(()),
                     };
                     match fits {
-                        Ok(()) => read_column(&file, 0, &cells[sort.index()], &mut problems),
+                        Ok(()) => read_column(&file, 0, &cells[sort], &mut problems),
                         Err(errors) => {
                             problems.extend(errors);
                             Vec::new()

@@ -117,10 +117,10 @@ impl Project {
 
     /// Whether a predicate given by numbers is true or false for a row; `None` if it is in between.
     fn crisp(&self, predicate: PredicateId, row: &[u32], class: u32) -> Option<bool> {
-        let numbers = self.numbers[predicate.index()].as_ref()?;
+        let numbers = self.numbers[predicate].as_ref()?;
         let at = numbers.row(row)?.start + class as usize;
         let value = *numbers.values.get(at)?;
-        match (self.outputs[predicate.index()].kind, value) {
+        match (self.outputs[predicate].kind, value) {
             (OutputKind::Truth, 1.0) | (OutputKind::LogTruth, 0.0) => Some(true),
             (OutputKind::Truth, 0.0) | (OutputKind::LogTruth, f64::NEG_INFINITY) => Some(false),
             _ => None,

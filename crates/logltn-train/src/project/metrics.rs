@@ -75,7 +75,7 @@ impl Project {
                 Subject::Predicate => {
                     let predicate = self.theory().predicate(&metric.of);
                     predicate.is_none_or(|id| {
-                        self.numbers[id.index()].is_none() && !self.is_known_closed_form(id)
+                        self.numbers[id].is_none() && !self.is_known_closed_form(id)
                     })
                 }
                 Subject::Function => {
@@ -151,9 +151,7 @@ impl Project {
                 };
                 let cells = self.all_cells();
                 let path = self.manifest.resolve(&file.value);
-                let rows = read_rows(&path, theory, &theory[table], &|sort: SortId| {
-                    &cells[sort.index()]
-                });
+                let rows = read_rows(&path, theory, &theory[table], &|sort: SortId| &cells[sort]);
                 let rows = placed(rows, self, file.span, "read from here")?;
                 return Ok(Some(Known::Rows(rows)));
             }
@@ -182,7 +180,7 @@ impl Project {
             None => (1..=arguments.len()).map(|i| format!("a{i}")).collect(),
         };
         // Whether it fits its predicate at all is checked with the metric, and comes first.
-        let has_classes = |id: PredicateId| self.outputs[id.index()].per_class;
+        let has_classes = |id: PredicateId| self.outputs[id].per_class;
         if metric.kind.against() == Against::Classes
             && !theory.predicate(name).is_some_and(has_classes)
         {
@@ -215,7 +213,7 @@ impl Project {
     ) -> Result<Rows, Diagnostics> {
         let mut sorts: Vec<ColumnSort> = arguments.iter().map(as_column).collect();
         let has_classes = (self.theory().predicate(&metric.of.value))
-            .is_some_and(|id| self.outputs[id.index()].per_class);
+            .is_some_and(|id| self.outputs[id].per_class);
         let answer = match metric.kind.against() {
             Against::Values => Some(VALUE),
             Against::Truths => Some(TRUTH),
@@ -240,7 +238,7 @@ impl Project {
             return Ok(nothing);
         };
         let cells = self.all_cells();
-        let mut columns = own.read(first, others, &|sort: SortId| &cells[sort.index()])?;
+        let mut columns = own.read(first, others, &|sort: SortId| &cells[sort])?;
         let answers = match (answer, columns.len()) {
             (Some(_), 2..) => columns.pop(),
             _ => None,
@@ -346,7 +344,7 @@ impl Project {
         };
         let columns = (arguments.iter().zip(&positions)).map(|(sort, &position)| match sort {
             ArgumentSort::Sort(sort) => {
-                let cells = &cells[sort.index()];
+                let cells = &cells[*sort];
                 ColumnData::Individuals(read_column(&file, position, cells, &mut problems))
             }
             ArgumentSort::Vector(_) => {

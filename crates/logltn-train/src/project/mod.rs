@@ -242,9 +242,7 @@ impl Project {
                 Cells::of(sort, known(id).then(|| data.size(id)))
             })
             .collect();
-        tables::read(&mut report, &theory, &mut data, |sort: SortId| {
-            &cells[sort.index()]
-        });
+        tables::read(&mut report, &theory, &mut data, |sort: SortId| &cells[sort]);
         functions::read(&mut report, &theory, &mut data, &cells, known);
         columns_in_guards::read(&mut report, &theory, &mut data);
         magnitudes::check_arguments(&mut report, &theory, &data);

@@ -97,7 +97,7 @@ impl Questions<'_> {
             return Ok(nothing);
         };
         let mut knowledge = self.project.knowledge()?;
-        let fields = std::sync::Arc::clone(&knowledge.vectors[sort.index()].fields);
+        let fields = std::sync::Arc::clone(&knowledge.vectors[sort].fields);
         let [field] = &fields[..] else {
             return Ok(nothing);
         };
@@ -113,7 +113,7 @@ impl Questions<'_> {
             let Some(fields) = occluded.field(some) else {
                 return Ok(found);
             };
-            knowledge.vectors[sort.index()].fields = [fields].into();
+            knowledge.vectors[sort].fields = [fields].into();
             let mut model = Model::new(&knowledge, 0)?;
             for one in &says {
                 let asked = Asked::new(&knowledge, one.name(&knowledge))?;

@@ -25,15 +25,15 @@ impl Signature {
     }
 
     pub fn size(&self, sort: SortId) -> usize {
-        self.sorts[sort.index()].2
+        self.sorts[sort].2
     }
 
     pub fn kind(&self, sort: SortId) -> SortKind {
-        self.sorts[sort.index()].1
+        self.sorts[sort].1
     }
 
     fn name(&self, sort: SortId) -> &str {
-        &self.sorts[sort.index()].0
+        &self.sorts[sort].0
     }
 
     /// The individuals that a theory can name without data.

@@ -198,7 +198,7 @@ fn exists(rng: &mut Rng, scope: &mut Scope, depth: usize, written_out: bool) -> 
     } else {
         let sort = signature.any_sort(rng);
         let variable = scope.fresh(ColumnSort::Sort(sort), true);
-        let head = format!("{}: {}", variable.name, signature.sorts[sort.index()].0);
+        let head = format!("{}: {}", variable.name, signature.sorts[sort].0);
         scope.locals.push(variable);
         head
     };

@@ -73,7 +73,7 @@ macro_rules! runner {
             let places: Vec<(usize, Vec<usize>)> = (engine.requests().iter())
                 .map(|request| {
                     let predicate = request.predicate;
-                    let per_class = case.outputs[predicate.index()].per_class;
+                    let per_class = case.outputs[predicate].per_class;
                     let mut places = Vec::new();
                     for row in 0..request.rows() {
                         let mut individuals = request.row(row).to_vec();
@@ -86,7 +86,7 @@ macro_rules! runner {
                             places.push(place);
                         }
                     }
-                    (predicate.index(), places)
+                    (predicate.0 as usize, places)
                 })
                 .collect();
             // A first evaluation of other numbers must leave nothing behind.

@@ -309,8 +309,8 @@ impl Evaluator<'_> {
         // The numbers that decide together: those of all classes of the last argument.
         let classes = self.case.shape(*predicate).last().copied().unwrap_or(1);
         let class = position % classes;
-        let numbers = &self.leaves[predicate.index()][position - class..][..classes];
-        let output = self.case.outputs[predicate.index()].kind;
+        let numbers = &self.leaves[*predicate][position - class..][..classes];
+        let output = self.case.outputs[*predicate].kind;
         let literal = literal(
             self.tape,
             self.semantics.space,

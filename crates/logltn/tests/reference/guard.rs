@@ -33,12 +33,12 @@ impl<'a> Environment<'a> {
     pub fn bind(&mut self, variables: &[VarId], cells: &[Cell]) {
         assert_eq!(variables.len(), cells.len());
         for (variable, cell) in variables.iter().zip(cells) {
-            self.cells[variable.index()] = Some(*cell);
+            self.cells[*variable] = Some(*cell);
         }
     }
 
     pub fn get(&self, variable: VarId) -> Cell {
-        self.cells[variable.index()].expect("a checked theory has no free variables")
+        self.cells[variable].expect("a checked theory has no free variables")
     }
 }
 
@@ -243,7 +243,7 @@ fn number(case: &Case, environment: &Environment, value: &Value) -> Result<Num, 
     match &value.kind {
         ValueKind::Int(n) => Ok(Num::Int(*n)),
         ValueKind::Real(x) => Ok(Num::Real(*x)),
-        ValueKind::Param(param) => Ok(case.params[param.index()]),
+        ValueKind::Param(param) => Ok(case.params[*param]),
         ValueKind::Number(variable) => Ok(number_of(environment.get(*variable))),
         ValueKind::Individual(Term {
             kind: TermKind::Apply(function, arguments),

@@ -43,7 +43,7 @@ impl Builder<'_> {
 
     fn classes(&self, predicate: PredicateId) -> Option<u32> {
         let knowledge = self.knowledge;
-        let softmax = knowledge.outputs[predicate.index()].kind == OutputKind::Softmax;
+        let softmax = knowledge.outputs[predicate].kind == OutputKind::Softmax;
         match knowledge.theory()[predicate].arguments.last() {
             Some(ArgumentSort::Sort(sort)) if softmax => Some(knowledge.data.size(*sort) as u32),
             _ => None,
@@ -144,7 +144,7 @@ impl Builder<'_> {
     ) -> Result<Option<Piece>, Diagnostics> {
         let place: usize = shape[..argument].iter().map(leaves).sum();
         if let ArgumentShape::Individual(sort) = shape[argument]
-            && self.model.vectors[sort.index()].width() == 0
+            && self.model.vectors[sort].width() == 0
             && let SortKind::Range(first, _) = self.knowledge.theory()[sort].kind
         {
             return Ok(Some(Piece::Integer { place, first }));

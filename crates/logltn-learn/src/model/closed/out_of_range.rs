@@ -129,7 +129,7 @@ impl Model {
         match shape {
             ArgumentShape::Individual(sort) => {
                 let individual = leaves.next().unwrap_or(0);
-                let constant = self.vectors[sort.index()].constant(individual);
+                let constant = self.vectors[*sort].constant(individual);
                 match constant {
                     Some(name) => name.to_string(),
                     None => self.theory[*sort].individual_name(individual as usize),
