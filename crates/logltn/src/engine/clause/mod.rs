@@ -108,11 +108,6 @@ const MOST_CLASSES: usize = 64;
 /// The fewest bindings for each number of the tables that make the tables worthwhile.
 const WORTH: u64 = 2;
 
-/// Whether the powers of a p-mean stay far from the ends of the range although they are not relative to the greatest.
-pub(super) fn powers_are_tame(settings: &Settings<f64>) -> bool {
-    settings.p.max(settings.p_forall) * -settings.eps.max(f64::MIN_POSITIVE).ln() <= 60.0
-}
-
 impl Fused {
     pub fn new(clause: usize) -> Fused {
         Fused {
@@ -157,7 +152,7 @@ impl SmallClause {
             Form::Product {
                 summand: Summand::Power(_),
                 ..
-            } => powers_are_tame(settings),
+            } => settings.powers_are_tame(),
             Form::Product { .. } | Form::LogExp { .. } | Form::ExistsClass { .. } | Form::Max => {
                 true
             }
