@@ -69,9 +69,10 @@ impl<T: Real> Sums<T> {
     /// Zeros, for tables of this many numbers.
     fn clear(&mut self, numbers: usize) {
         self.by_literal.clear();
+        let by_number = &mut self.by_number;
         for touched in &mut self.touched {
-            let ranges = std::mem::take(touched).within(0..self.by_number.len());
-            ranges.for_each(|range| self.by_number[range].fill(T::ZERO));
+            touched.each_within(0..by_number.len(), |range| by_number[range].fill(T::ZERO));
+            touched.clear(numbers);
         }
         if numbers > self.by_number.capacity() {
             // Zeros from the system take no memory before they are touched.
@@ -86,7 +87,7 @@ impl<T: Real> Sums<T> {
     fn touch(&mut self, literal: usize, (least, most): (u32, u32), entry: &Entry) {
         if least <= most {
             let end = (most as usize + entry.stride).min(entry.range().end);
-            self.touched[literal].join(Region::range(least as usize..end));
+            self.touched[literal].add(least as usize..end);
         }
     }
 
@@ -586,7 +587,7 @@ pub(super) fn finish<'s, T: Real>(
             let range = piece.from..piece.from + piece.rows.len();
             piece.rows.fill(T::ZERO);
             for sums in lanes.clone() {
-                sums.touched[k].within(range.clone()).for_each(|own| {
+                sums.touched[k].each_within(range.clone(), |own| {
                     let rows = &mut piece.rows[own.start - range.start..own.end - range.start];
                     let pairs = rows.iter_mut().zip(&sums.by_number[own]);
                     pairs.for_each(|(a, &b)| *a += b);
