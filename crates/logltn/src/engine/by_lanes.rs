@@ -7,11 +7,13 @@ use super::share::MAX_LANES;
 use super::touched::{Touched, take};
 use crate::vector::Real;
 
+/// A piece of a lane's tables, plain and negated, and what the lane touched of them.
+type OfLane<'a, T> = [(&'a mut [T], &'a Touches); 2];
+
 /// A piece of all lanes' tables, and the place where it begins.
 pub(super) struct ByLanes<'a, T> {
     at: usize,
-    /// By lane and sign.
-    tables: [Option<[(&'a mut [T], &'a Touches); 2]>; MAX_LANES],
+    tables: [Option<OfLane<'a, T>>; MAX_LANES],
 }
 
 impl<'a, T: Real> ByLanes<'a, T> {
@@ -19,7 +21,8 @@ impl<'a, T: Real> ByLanes<'a, T> {
     pub fn of(mut lanes: impl Iterator<Item = &'a mut [Touched<T>; 2]>) -> ByLanes<'a, T> {
         ByLanes {
             at: 0,
-            tables: [(); MAX_LANES].map(|()| Some(lanes.next()?.each_mut().map(Touched::to_take))),
+            tables: [(); MAX_LANES]
+                .map(|()| Some(lanes.next()?.each_mut().map(Touched::parts_mut))),
         }
     }
 

@@ -28,7 +28,7 @@ impl<T: Real> Touched<T> {
     }
 
     /// All of it, and the part that may differ from 0: whoever takes what is there leaves zeros.
-    pub fn to_take(&mut self) -> (&mut [T], &Touches) {
+    pub fn parts_mut(&mut self) -> (&mut [T], &Touches) {
         (&mut self.values, &self.region)
     }
 
