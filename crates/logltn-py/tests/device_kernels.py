@@ -74,7 +74,7 @@ PRODUCT = """
     sort X  sort Y  sort Z  predicate r(X, Y)  predicate q(Y, Z)
     axiom a: forall x: X, z: Z. exists y: Y. r(x, y) and q(y, z)
 """
-for semantics in ("logltn", "logltn-lse"):
+for semantics in ("logltn", "logltn-lse", "logltn-max"):
     for scale, sizes in ((1.0, (20, 30, 18)), (1e3, (20, 30, 18)), (1e4, (17, 70, 33))):
         shapes = {"r": sizes[:2], "q": sizes[1:]}
         product = dict(theory=PRODUCT, sorts=dict(zip("XYZ", sizes)), outputs={"r": "sigmoid", "q": "sigmoid"})

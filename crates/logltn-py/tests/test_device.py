@@ -459,7 +459,7 @@ def test_shared_parts(semantics):
         assert all(np.isfinite(g).all() for g in gradients.values())
         strata = kb._knowledge.export_plan().header["strata"]
         shared, products = shared + (len(strata) > 0), products + any("product" in s for s in strata)
-    sums = semantics in ("logltn", "logltn-lse")
+    sums = semantics in ("logltn", "logltn-lse", "logltn-max")
     assert shared >= (3 if sums else 1) and products >= (2 if sums else 0), (shared, products)
 
 

@@ -34,6 +34,6 @@ mod tests;
 pub use elementary::{Exp, Function, Ln, Log1pExpNeg, LogNot, LogSigmoid, Power, Sigmoid};
 pub use kernels::Kernels;
 pub use lane::Lane;
-pub use product::{Matrix, product};
+pub use product::{Matrix, greatest_sums, product};
 pub use real::Real;
 pub use task::{Task, run_task};

@@ -1,4 +1,6 @@
-//! Products of matrices.
+//! Products of matrices: sums of products, or greatest sums.
+
+use std::marker::PhantomData;
 
 use super::real::Real;
 use super::task::{Task, run_task};
@@ -71,19 +73,79 @@ pub fn product<T: Real>(
         columns,
         out,
         panel,
+        rule: PhantomData::<SumOfProducts>,
     });
 }
 
-struct Product<'a, T> {
+/// The same with the greatest of the sums instead of the sum of the products: −∞ without any.
+///
+/// ```
+/// use logltn_vector::{Matrix, greatest_sums};
+/// let (a, b) = ([1.0, 2.0, 3.0, 4.0], [5.0, 6.0]);
+/// let mut out = [0.0; 2];
+/// greatest_sums(Matrix::of_rows(&a, 2), Matrix::of_rows(&b, 1), 2, 1, &mut out, &mut Vec::new());
+/// assert_eq!(out, [8.0, 10.0]);
+/// ```
+pub fn greatest_sums<T: Real>(
+    left: Matrix<T>,
+    right: Matrix<T>,
+    inner: usize,
+    columns: usize,
+    out: &mut [T],
+    panel: &mut Vec<T>,
+) {
+    run_task(Product {
+        left,
+        right,
+        inner,
+        columns,
+        out,
+        panel,
+        rule: PhantomData::<GreatestSum>,
+    });
+}
+
+/// What is computed of a row and a column.
+trait Rule<T> {
+    const START: T;
+    /// With one more number of each.
+    fn add<const FUSED: bool>(so_far: T, x: T, y: T) -> T;
+}
+
+struct SumOfProducts;
+
+impl<T: Real> Rule<T> for SumOfProducts {
+    const START: T = T::ZERO;
+
+    #[inline(always)]
+    fn add<const FUSED: bool>(so_far: T, x: T, y: T) -> T {
+        x.multiply_add::<FUSED>(y, so_far)
+    }
+}
+
+struct GreatestSum;
+
+impl<T: Real> Rule<T> for GreatestSum {
+    const START: T = T::NEG_INFINITY;
+
+    #[inline(always)]
+    fn add<const FUSED: bool>(so_far: T, x: T, y: T) -> T {
+        let sum = x + y;
+        if sum > so_far { sum } else { so_far }
+    }
+}
+
+struct Product<'a, T, R> {
     left: Matrix<'a, T>,
     right: Matrix<'a, T>,
     inner: usize,
     columns: usize,
     out: &'a mut [T],
     panel: &'a mut Vec<T>,
+    rule: PhantomData<R>,
 }
 
-impl<T: Real> Task for Product<'_, T> {
+impl<T: Real, R: Rule<T>> Task for Product<'_, T, R> {
     type Output = ();
 
     #[inline(always)]
@@ -95,6 +157,7 @@ impl<T: Real> Task for Product<'_, T> {
             columns,
             out,
             panel,
+            ..
         } = self;
         if columns == 0 || out.is_empty() {
             return;
@@ -115,7 +178,7 @@ impl<T: Real> Task for Product<'_, T> {
             }
             let mut row = 0;
             while row + ROWS <= rows {
-                let sums = tile::<T, FUSED, ROWS>(left, row, panel, inner);
+                let sums = tile::<T, R, FUSED, ROWS>(left, row, panel, inner);
                 for (i, sums) in sums.iter().enumerate() {
                     let at = (row + i) * columns + first;
                     out[at..at + width].copy_from_slice(&sums[..width]);
@@ -123,7 +186,7 @@ impl<T: Real> Task for Product<'_, T> {
                 row += ROWS;
             }
             while row < rows {
-                let [sums] = tile::<T, FUSED, 1>(left, row, panel, inner);
+                let [sums] = tile::<T, R, FUSED, 1>(left, row, panel, inner);
                 let at = row * columns + first;
                 out[at..at + width].copy_from_slice(&sums[..width]);
                 row += 1;
@@ -134,13 +197,13 @@ impl<T: Real> Task for Product<'_, T> {
 
 /// Some rows of the product with a panel of columns.
 #[inline(always)]
-fn tile<T: Real, const FUSED: bool, const N: usize>(
+fn tile<T: Real, R: Rule<T>, const FUSED: bool, const N: usize>(
     left: Matrix<T>,
     row: usize,
     panel: &[T],
     inner: usize,
 ) -> [[T; COLUMNS]; N] {
-    let mut sums = [[T::ZERO; COLUMNS]; N];
+    let mut sums = [[R::START; COLUMNS]; N];
     let (panel, _) = panel.as_chunks::<COLUMNS>();
     let last = (row + N - 1) * left.row + inner.saturating_sub(1) * left.column;
     assert!(
@@ -156,7 +219,7 @@ fn tile<T: Real, const FUSED: bool, const N: usize>(
                     .get_unchecked((row + i) * left.row + p * left.column)
             };
             for (sum, &y) in sums.iter_mut().zip(right) {
-                *sum = x.multiply_add::<FUSED>(y, *sum);
+                *sum = R::add::<FUSED>(*sum, x, y);
             }
         }
     }
@@ -186,11 +249,13 @@ mod tests {
         ] {
             let (a, b) = (numbers(rows * inner, 1), numbers(inner * columns, 2));
             let mut expected = vec![0.0; rows * columns];
+            let mut greatest = vec![f32::NEG_INFINITY; rows * columns];
             for i in 0..rows {
                 for j in 0..columns {
-                    expected[i * columns + j] = (0..inner)
-                        .map(|p| a[i * inner + p] * b[p * columns + j])
-                        .sum();
+                    let pairs = || (0..inner).map(|p| (a[i * inner + p], b[p * columns + j]));
+                    expected[i * columns + j] = pairs().map(|(x, y)| x * y).sum();
+                    greatest[i * columns + j] =
+                        pairs().fold(f32::NEG_INFINITY, |most, (x, y)| most.max(x + y));
                 }
             }
             let mut at: Vec<f32> = vec![0.0; rows * inner];
@@ -212,6 +277,8 @@ mod tests {
                     let mut out = vec![f32::NAN; rows * columns];
                     product(left, right, inner, columns, &mut out, &mut Vec::new());
                     assert_eq!(out, expected, "{rows} {inner} {columns}");
+                    greatest_sums(left, right, inner, columns, &mut out, &mut Vec::new());
+                    assert_eq!(out, greatest, "{rows} {inner} {columns}");
                 }
             }
         }

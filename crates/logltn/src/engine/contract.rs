@@ -1,22 +1,24 @@
-//! Strata that are products of two others: log Σₖ exp α(aᵢₖ + bⱼₖ) for all i and j, as a product of matrices in scaled space.
+//! Strata that are products of two others: log Σₖ exp α(aᵢₖ + bⱼₖ) for all i and j, as a product of matrices in scaled space, or the
+//! greatest aᵢₖ + bⱼₖ, whose place is found again for the derivatives.
 //!
 //! The greatest number of each row of `a` and of each row of `b` is subtracted first, so that all exponentials are at
 //! most 1. Sums that become nearly 0 because the two rows have their greatest numbers in different places are computed
 //! separately.
 
+use super::pieces::{Pieces, Threads};
 use super::share::{LaneWork, each_lane};
 use super::strata::Piece;
 use super::{Engine, Precision};
 use crate::operators::Semiring;
 use crate::plan::strata::Contraction;
-use crate::vector::{Matrix, Real, product};
+use crate::vector::{Matrix, Real, Task, greatest_sums, product, run_task};
 
 /// What the forward pass leaves for the backward pass.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Products<T> {
     left: Side<T>,
     right: Side<T>,
-    /// By row and column: the sum of products, or 0 where it is too small to be exact.
+    /// By row and column: the sum of products, or 0 where it is too small to be exact; or the greatest sum.
     sums: Vec<T>,
     /// The derivatives by the values, divided by these sums.
     weights: Vec<T>,
@@ -25,23 +27,60 @@ pub(super) struct Products<T> {
 /// One of the matrices.
 #[derive(Clone, Debug, Default)]
 struct Side<T> {
-    /// exp α(x - greatest), row by row.
+    /// exp α(x - greatest), row by row; or the numbers themselves.
     scaled: Vec<T>,
     /// By row.
     greatest: Vec<T>,
 }
 
 impl<T: Real> Side<T> {
-    fn fill(&mut self, values: &[T], inner: usize, alpha: T) {
+    fn copy(&mut self, values: &[T]) {
         self.scaled.clear();
         self.scaled.extend_from_slice(values);
+    }
+
+    fn fill(&mut self, values: &[T], inner: usize, alpha: T, threads: Threads) {
+        self.copy(values);
         self.greatest.clear();
-        let kernels = T::kernels();
-        for row in self.scaled.chunks_exact_mut(inner) {
-            let greatest = kernels.max(row);
-            self.greatest.push(greatest);
-            kernels.exp_scaled_difference_from(row, alpha, greatest);
-        }
+        self.greatest.resize(values.len() / inner, T::ZERO);
+        let rows = WholeRows {
+            inner,
+            values: &mut self.scaled,
+            greatest: &mut self.greatest,
+        };
+        threads.each(rows, |rows| {
+            let kernels = T::kernels();
+            let values = rows.values.chunks_exact_mut(inner);
+            for (row, greatest) in values.zip(rows.greatest) {
+                *greatest = kernels.max(row);
+                kernels.exp_scaled_difference_from(row, alpha, *greatest);
+            }
+        });
+    }
+}
+
+/// Some rows of a side.
+struct WholeRows<'a, T> {
+    inner: usize,
+    values: &'a mut [T],
+    greatest: &'a mut [T],
+}
+
+impl<T: Real> Pieces for WholeRows<'_, T> {
+    fn numbers(&self) -> usize {
+        self.values.len()
+    }
+
+    fn cut(self, numbers: usize) -> (Self, Self) {
+        let (inner, rows) = (self.inner, (numbers / self.inner).max(1));
+        let of = |(values, greatest)| WholeRows {
+            inner,
+            values,
+            greatest,
+        };
+        let (first, second) = self.values.cut(rows * inner);
+        let (top, bottom) = self.greatest.cut(rows);
+        (of((first, top)), of((second, bottom)))
     }
 }
 
@@ -86,32 +125,35 @@ impl<T: Precision> Engine<T> {
 
     pub(super) fn forward_contraction(&mut self, piece: Piece, of: Contraction) {
         let alpha = self.settings[self.leaders[piece.group]].alpha;
-        let mean = matches!(
-            self.ground.plan.semantics.exists.laws().semiring,
-            Some(Semiring::Exponentials { mean: true })
-        );
+        let mean = match self.ground.plan.semantics.exists.laws().semiring {
+            Some(Semiring::Greatest) => return self.forward_greatest(piece, of),
+            semiring => semiring == Some(Semiring::Exponentials { mean: true }),
+        };
         let shift = if mean { -(of.inner as f64).ln() } else { 0.0 };
         let mut products = self.products_of(piece);
         let (rows, columns, inner) = (of.rows, of.columns, of.inner);
         let scale = T::from_f64(alpha);
-        (products.left).fill(self.side(piece, of.left, rows * inner), inner, scale);
-        (products.right).fill(self.side(piece, of.right, columns * inner), inner, scale);
+        let threads = Threads(self.pool.as_deref());
+        let (a, b) = (
+            self.side(piece, of.left, rows * inner),
+            self.side(piece, of.right, columns * inner),
+        );
+        products.left.fill(a, inner, scale, threads);
+        products.right.fill(b, inner, scale, threads);
         let (left, right) = (&products.left.scaled, &products.right.scaled);
         products.sums.clear();
-        let sums = self.multiply(
-            rows,
-            (
-                Matrix::of_rows(left, inner),
-                Matrix::of_rows(right, inner).transposed(),
-            ),
-            (inner, columns),
+        let sides = (
+            Matrix::of_rows(left, inner),
+            Matrix::of_rows(right, inner).transposed(),
         );
+        let sums = self.multiply(product, rows, sides, (inner, columns));
         sums.for_each(|rows| products.sums.extend_from_slice(rows));
         let start = piece.group * rows * columns;
         let mut out = std::mem::take(&mut self.ground.literals[piece.step.stratum].positive);
         let values = &mut out[start..start + rows * columns];
         values.copy_from_slice(&products.sums);
-        T::kernels().ln(values);
+        let threads = Threads(self.pool.as_deref());
+        threads.each(&mut *values, |values| T::kernels().ln(values));
         let (a, b) = (
             self.side(piece, of.left, rows * inner),
             self.side(piece, of.right, columns * inner),
@@ -145,6 +187,9 @@ impl<T: Precision> Engine<T> {
 
     /// Passes derivatives on to both sides.
     pub(super) fn backward_contraction(&mut self, piece: Piece, of: Contraction, by: &[T]) {
+        if self.ground.plan.semantics.exists.laws().semiring == Some(Semiring::Greatest) {
+            return self.backward_greatest(piece, of, by);
+        }
         let alpha = self.settings[self.leaders[piece.group]].alpha;
         let mut products = self.products_of(piece);
         let (rows, columns, inner) = (of.rows, of.columns, of.inner);
@@ -180,7 +225,7 @@ impl<T: Precision> Engine<T> {
             let mut own = own.iter();
             let into = table.part_mut(from..from + rows * inner);
             let mut at = 0;
-            let sums = self.multiply(rows, (weights, other), (terms, inner));
+            let sums = self.multiply(product, rows, (weights, other), (terms, inner));
             sums.for_each(|sums| {
                 let into = &mut into[at..at + sums.len()];
                 at += sums.len();
@@ -191,6 +236,60 @@ impl<T: Precision> Engine<T> {
             self.lanes[0].lane.by_literal[stratum][0] = table;
         }
         self.hand_on_small(piece, of, by, &products.sums, alpha);
+        self.put_products(piece, products);
+    }
+
+    fn forward_greatest(&mut self, piece: Piece, of: Contraction) {
+        let mut products = self.products_of(piece);
+        let (rows, columns, inner) = (of.rows, of.columns, of.inner);
+        (products.left).copy(self.side(piece, of.left, rows * inner));
+        (products.right).copy(self.side(piece, of.right, columns * inner));
+        let sides = (
+            Matrix::of_rows(&products.left.scaled, inner),
+            Matrix::of_rows(&products.right.scaled, inner).transposed(),
+        );
+        products.sums.clear();
+        let sums = self.multiply(greatest_sums, rows, sides, (inner, columns));
+        sums.for_each(|rows| products.sums.extend_from_slice(rows));
+        let start = piece.group * rows * columns;
+        let out = &mut self.ground.literals[piece.step.stratum].positive;
+        out[start..start + rows * columns].copy_from_slice(&products.sums);
+        self.put_products(piece, products);
+    }
+
+    /// The first of the greatest sums gets the whole derivative.
+    fn backward_greatest(&mut self, piece: Piece, of: Contraction, by: &[T]) {
+        let products = self.products_of(piece);
+        let (columns, inner) = (of.columns, of.inner);
+        let shares = self.shares(by.len().saturating_mul(inner));
+        let find = |lane: usize, work: &mut LaneWork<T>| {
+            let (start, end) = share(of.rows, lane, shares);
+            work.lane.listed.clear();
+            run_task(Places {
+                left: &products.left.scaled[start * inner..end * inner],
+                right: &products.right.scaled,
+                greatest: &products.sums[start * columns..end * columns],
+                by: &by[start * columns..end * columns],
+                inner,
+                places: &mut work.lane.listed,
+            });
+        };
+        each_lane(self.pool.as_deref(), &mut self.lanes[..shares], find);
+        for (stratum, rows, is_left) in [(of.left, of.rows, true), (of.right, columns, false)] {
+            let from = piece.group * rows * inner;
+            let mut table = std::mem::take(&mut self.lanes[0].lane.by_literal[stratum][0]);
+            let into = table.part_mut(from..from + rows * inner);
+            let found = self.lanes[..shares].iter().flat_map(|w| &w.lane.listed);
+            let (mut i, mut j) = (0, 0);
+            for (&by, &place) in by.iter().zip(found) {
+                into[(if is_left { i } else { j }) * inner + place as usize] += by;
+                j += 1;
+                if j == columns {
+                    (i, j) = (i + 1, 0);
+                }
+            }
+            self.lanes[0].lane.by_literal[stratum][0] = table;
+        }
         self.put_products(piece, products);
     }
 
@@ -228,12 +327,12 @@ impl<T: Precision> Engine<T> {
     /// rows.
     fn multiply(
         &mut self,
+        product: Multiply<T>,
         rows: usize,
         (left, right): (Matrix<T>, Matrix<T>),
         (inner, columns): (usize, usize),
     ) -> impl Iterator<Item = &[T]> {
-        let work = rows.saturating_mul(inner).saturating_mul(columns);
-        let shares = (work / LANE_WORK).clamp(1, self.lanes.len());
+        let shares = self.shares(rows.saturating_mul(inner).saturating_mul(columns));
         let compute = |lane: usize, work: &mut LaneWork<T>| {
             let (start, end) = share(rows, lane, shares);
             work.rows.clear();
@@ -243,6 +342,55 @@ impl<T: Precision> Engine<T> {
         };
         each_lane(self.pool.as_deref(), &mut self.lanes[..shares], compute);
         self.lanes[..shares].iter().map(|work| work.rows.as_slice())
+    }
+
+    /// How many lanes share this many multiplications.
+    fn shares(&self, work: usize) -> usize {
+        (work / LANE_WORK).clamp(1, self.lanes.len())
+    }
+}
+
+/// One kind of product: its matrices, how many numbers are in a row of the left and of the result, the result, scratch.
+type Multiply<T> = fn(Matrix<T>, Matrix<T>, usize, usize, &mut [T], &mut Vec<T>);
+
+/// For each row of both sides with a derivative: the first place at which they add up to the greatest sum.
+struct Places<'a, T> {
+    left: &'a [T],
+    right: &'a [T],
+    greatest: &'a [T],
+    by: &'a [T],
+    inner: usize,
+    places: &'a mut Vec<u32>,
+}
+
+/// How many sums are looked at together.
+const TOGETHER: usize = 32;
+
+impl<T: Real> Task for Places<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let mut of_rows = self.greatest.iter().zip(self.by);
+        for x in self.left.chunks_exact(self.inner) {
+            for y in self.right.chunks_exact(self.inner) {
+                let Some((&greatest, &by)) = of_rows.next() else {
+                    return;
+                };
+                let is_it = |(x, y): (&T, &T)| *x + *y == greatest;
+                let mut from = 0;
+                if by != T::ZERO {
+                    let (x, y) = (x.chunks(TOGETHER), y.chunks(TOGETHER));
+                    let some = x.zip(y).position(|(x, y)| {
+                        (x.iter().zip(y)).fold(false, |found, both| found | is_it(both))
+                    });
+                    from = TOGETHER * some.unwrap_or(0);
+                }
+                let rest = x[from..].iter().zip(&y[from..]);
+                let at = rest.take(TOGETHER).position(is_it).unwrap_or(0);
+                self.places.push((from + at) as u32);
+            }
+        }
     }
 }
 

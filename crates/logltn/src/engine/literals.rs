@@ -3,10 +3,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::by_lanes::{Both, ByLanes};
 use super::pieces::{Pieces, Threads};
 use crate::operators::Space;
 use crate::output::OutputKind;
-use crate::vector::{Function, LogSigmoid, Real, Sigmoid, Task, run_task};
+use crate::vector::{Function, Ln, LogSigmoid, Real, Sigmoid, Task, run_task};
 
 /// Truth degrees enter log space as log(t + this), so that 0 and 1 stay finite.
 const TRUTH_EPS: f64 = 1e-7;
@@ -32,7 +33,7 @@ pub(super) struct Literals<T> {
     scratch: Vec<T>,
 }
 
-/// Some rows of literals and the numbers behind them; for the backward pass also the derivatives of both.
+/// Some rows of literals and the numbers behind them; for the backward pass also the derivatives by these.
 struct Rows<'a, T> {
     width: usize,
     numbers: &'a [T],
@@ -42,8 +43,6 @@ struct Rows<'a, T> {
     largest: &'a mut [u32],
     others: &'a mut [T],
     scratch: &'a mut [T],
-    by_positive: &'a [T],
-    by_negative: &'a [T],
     out: &'a mut [T],
 }
 
@@ -62,7 +61,6 @@ impl<T: Real> Pieces for Rows<'_, T> {
         );
         let (probabilities, scratch) = (self.probabilities.cut(at), self.scratch.cut(at));
         let (largest, others) = (self.largest.cut(rows), self.others.cut(rows));
-        let (by_positive, by_negative) = (self.by_positive.cut(at), self.by_negative.cut(at));
         let out = self.out.cut(at);
         let first = Rows {
             width: self.width,
@@ -73,8 +71,6 @@ impl<T: Real> Pieces for Rows<'_, T> {
             largest: largest.0,
             others: others.0,
             scratch: scratch.0,
-            by_positive: by_positive.0,
-            by_negative: by_negative.0,
             out: out.0,
         };
         let second = Rows {
@@ -86,8 +82,6 @@ impl<T: Real> Pieces for Rows<'_, T> {
             largest: largest.1,
             others: others.1,
             scratch: scratch.1,
-            by_positive: by_positive.1,
-            by_negative: by_negative.1,
             out: out.1,
         };
         (first, second)
@@ -125,7 +119,7 @@ impl<T: Real> Literals<T> {
             self.others.resize(rows, T::ZERO);
             self.largest.resize(rows, 0);
         }
-        let rows = self.rows(width, numbers, [&[], &[]], &mut []);
+        let rows = self.rows(width, numbers, &mut []);
         let all_finite = AtomicBool::new(true);
         threads.each(rows, |mut rows| {
             // A sum of finite numbers may overflow, but a sum with a NaN or an infinity is never
@@ -138,29 +132,25 @@ impl<T: Real> Literals<T> {
         all_finite.into_inner()
     }
 
-    /// The derivative of the loss by the numbers, from those by the plain and negated literals; the latter may be
-    /// absent where they are not wanted.
+    /// The derivative of the loss by the numbers, from those by the plain and negated literals, which become zeros; the
+    /// latter may be absent where they are not wanted.
     pub fn backward(
         &mut self,
         (kind, space): (OutputKind, Space),
         width: usize,
         numbers: &[T],
-        by: [&[T]; 2],
+        by: ByLanes<T>,
         out: &mut [T],
         threads: Threads,
     ) {
         let wanted = self.wanted;
-        let rows = self.rows(width, numbers, by, out);
-        threads.each(rows, |rows| rows.backward(kind, space, wanted));
+        let rows = self.rows(width, numbers, out);
+        threads.each(Both(rows, by), |Both(rows, by)| {
+            by.sums(|by| rows.backward(kind, space, wanted, by));
+        });
     }
 
-    fn rows<'a>(
-        &'a mut self,
-        width: usize,
-        numbers: &'a [T],
-        [by_positive, by_negative]: [&'a [T]; 2],
-        out: &'a mut [T],
-    ) -> Rows<'a, T> {
+    fn rows<'a>(&'a mut self, width: usize, numbers: &'a [T], out: &'a mut [T]) -> Rows<'a, T> {
         Rows {
             width: width.max(1),
             numbers,
@@ -170,8 +160,6 @@ impl<T: Real> Literals<T> {
             largest: &mut self.largest,
             others: &mut self.others,
             scratch: &mut self.scratch,
-            by_positive,
-            by_negative,
             out,
         }
     }
@@ -255,8 +243,15 @@ impl<T: Real> Rows<'_, T> {
         let of_rows = of_rows.zip(self.scratch.chunks_mut(rows));
         let tables = numbers.zip(positive).zip(probabilities);
         for (((z, positive), probabilities), ((largest, others), scratch)) in tables.zip(of_rows) {
-            let sums = &mut scratch[..others.len()];
-            softmax(width, z, positive, probabilities, (largest, others, sums));
+            run_task(Softmax {
+                width,
+                z,
+                logs: positive,
+                probabilities,
+                largest,
+                sums: &mut scratch[..others.len()],
+                others,
+            });
         }
     }
 
@@ -264,23 +259,10 @@ impl<T: Real> Rows<'_, T> {
     /// than any number, is LSE over the others − LSE over all.
     fn log_not_softmax(&mut self) {
         let (width, numbers) = (self.width, self.numbers);
-        let half = T::from_f64(0.5);
-        for (out, &p) in self.negative.iter_mut().zip(&*self.probabilities) {
-            // The arg-max may be above ½ and is overwritten below.
-            *out = T::ONE - p.min(half);
-        }
-        self.scratch.copy_from_slice(self.negative);
-        T::kernels().ln(self.negative);
-        let pairs = self.negative.iter_mut().zip(&*self.scratch);
-        for ((out, &u), &p) in pairs.zip(&*self.probabilities) {
-            // ln(1 − p) from ln of the rounded difference u, corrected for the rounding.
-            let lost = T::ONE - u;
-            *out = if lost > T::ZERO {
-                *out * (p / lost)
-            } else {
-                -p
-            };
-        }
+        run_task(LogNotRounded {
+            probabilities: self.probabilities,
+            out: self.negative,
+        });
         let logs = &mut self.scratch[..self.others.len()];
         logs.copy_from_slice(self.others);
         T::kernels().ln(logs);
@@ -305,45 +287,29 @@ impl<T: Real> Rows<'_, T> {
         }
     }
 
-    fn backward(self, kind: OutputKind, space: Space, wanted: [bool; 2]) {
+    fn backward(self, kind: OutputKind, space: Space, wanted: [bool; 2], by: [&[T]; 2]) {
         if let OutputKind::Sigmoid = kind {
             return run_task(SigmoidSlopes {
                 numbers: self.numbers,
-                by: [self.by_positive, self.by_negative],
+                by,
                 out: self.out,
                 in_logs: space == Space::Log,
             });
         }
-        let (width, numbers, negated) = (self.width, self.numbers, wanted[1]);
-        let (by_positive, by_negative) = (self.by_positive, self.by_negative);
+        let (width, numbers) = (self.width, self.numbers);
+        let [by_positive, by_negative] = by;
         let (probabilities, out) = (&*self.probabilities, &mut *self.out);
         match (kind, space) {
-            (OutputKind::Softmax, Space::Log) if !negated => {
-                let rows = (out.chunks_exact_mut(width)).zip(by_positive.chunks_exact(width));
-                let rows = rows.zip(probabilities.chunks_exact(width)).enumerate();
-                for (row, ((out, g), p)) in rows {
-                    let best = self.largest[row] as usize;
-                    let rest = sum_without(g, best);
-                    let total = rest + g[best];
-                    for ((out, &g), &p) in out.iter_mut().zip(g).zip(p) {
-                        *out = g - p * total;
-                    }
-                    // Next to certainty 1 − p would be rounding alone; what the others have is known to the last bit.
-                    out[best] = g[best] * self.others[row] - p[best] * rest;
-                }
-            }
-            (OutputKind::Softmax, Space::Log) => {
-                let pairs = by_negative.iter().zip(probabilities);
-                for (out, (&by, &p)) in out.iter_mut().zip(pairs) {
-                    *out = by / (T::ONE - p);
-                }
-                for (row, z) in numbers.chunks_exact(width).enumerate() {
-                    let left = (self.largest[row] as usize, self.others[row]);
-                    let all = row * width..(row + 1) * width;
-                    let by = [&by_positive[all.clone()], &by_negative[all.clone()]];
-                    softmax_row_backward(z, &probabilities[all.clone()], left, by, &mut out[all]);
-                }
-            }
+            (OutputKind::Softmax, Space::Log) => run_task(SoftmaxSlopes {
+                width,
+                z: numbers,
+                probabilities,
+                largest: self.largest,
+                others: self.others,
+                by,
+                negated: wanted[1],
+                out,
+            }),
             (OutputKind::Softmax, _) => {
                 let rows = out
                     .chunks_exact_mut(width)
@@ -383,57 +349,95 @@ impl<T: Real> Rows<'_, T> {
     }
 }
 
-/// Some rows of a softmax: logs, probabilities, and by row the arg-max, what the others have, and the log of the sum.
-fn softmax<T: Real>(
+/// Some rows of a softmax: logs, probabilities, and by row the arg-max, what the others have, and the sum.
+struct Softmax<'a, T> {
     width: usize,
-    z: &[T],
-    logs: &mut [T],
-    probabilities: &mut [T],
-    (largest, others, sums): (&mut [u32], &mut [T], &mut [T]),
-) {
-    let kernels = T::kernels();
-    let rows = z.chunks_exact(width).zip(&mut *largest);
-    for ((z, largest), shifted) in rows.zip(probabilities.chunks_exact_mut(width)) {
-        let (best, top) = greatest(z);
-        *largest = best as u32;
-        shifted
-            .iter_mut()
-            .zip(z)
-            .for_each(|(out, &x)| *out = x - top);
+    z: &'a [T],
+    logs: &'a mut [T],
+    probabilities: &'a mut [T],
+    largest: &'a mut [u32],
+    others: &'a mut [T],
+    sums: &'a mut [T],
+}
+
+impl<T: Real> Task for Softmax<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let (width, kernels) = (self.width, T::kernels());
+        let rows = self.z.chunks_exact(width).zip(&mut *self.largest);
+        let to =
+            (self.logs.chunks_exact_mut(width)).zip(self.probabilities.chunks_exact_mut(width));
+        for ((z, largest), (logs, shifted)) in rows.zip(to) {
+            let (best, top) = greatest(z);
+            *largest = best as u32;
+            for ((log, shifted), &x) in logs.iter_mut().zip(shifted).zip(z) {
+                *shifted = x - top;
+                *log = *shifted;
+            }
+        }
+        kernels.exp(self.probabilities);
+        let rows = self.probabilities.chunks_exact_mut(width);
+        let of_rows = self.others.iter_mut().zip(&mut *self.sums);
+        for ((exps, &best), (others, sum)) in rows.zip(&*self.largest).zip(of_rows) {
+            // The largest is exactly 1; adding it last keeps the digits of the others' sum.
+            *others = sum_without(exps, best as usize);
+            *sum = T::ONE + *others;
+            let inverse = T::ONE / *sum;
+            exps.iter_mut().for_each(|e| *e *= inverse);
+        }
+        kernels.ln(self.sums);
+        let floor = T::from_f64(lowest_log::<T>());
+        let rows = self.logs.chunks_exact_mut(width).zip(self.others);
+        for ((logs, others), &ln) in rows.zip(&*self.sums) {
+            // ln(1 + others) from ln of the rounded sum, corrected for the rounding: next to certainty it is all there is.
+            let sum = T::ONE + *others;
+            let kept = sum - T::ONE;
+            let lse = if kept > T::ZERO {
+                ln * (*others / kept)
+            } else {
+                *others
+            };
+            *others = *others / sum;
+            logs.iter_mut().for_each(|x| *x = at_least(*x - lse, floor));
+        }
     }
-    logs.copy_from_slice(probabilities);
-    kernels.exp(probabilities);
-    let rows = probabilities.chunks_exact_mut(width).zip(&*largest);
-    for ((exps, &best), (others, sum)) in rows.zip(others.iter_mut().zip(&mut *sums)) {
-        // The largest is exactly 1; adding it last keeps the digits of the others' sum.
-        *others = sum_without(exps, best as usize);
-        *sum = T::ONE + *others;
-        let inverse = T::ONE / *sum;
-        exps.iter_mut().for_each(|e| *e *= inverse);
-    }
-    kernels.ln(sums);
-    let floor = T::from_f64(lowest_log::<T>());
-    let rows = logs.chunks_exact_mut(width).zip(others);
-    for ((logs, others), &ln) in rows.zip(&*sums) {
-        // ln(1 + others) from ln of the rounded sum, corrected for the rounding: next to certainty it is all there is.
-        let sum = T::ONE + *others;
-        let kept = sum - T::ONE;
-        let lse = if kept > T::ZERO {
-            ln * (*others / kept)
-        } else {
-            *others
-        };
-        *others = *others / sum;
-        logs.iter_mut().for_each(|x| *x = (*x - lse).max(floor));
+}
+
+/// ln(1 − p), where p is at most ½.
+struct LogNotRounded<'a, T> {
+    probabilities: &'a [T],
+    out: &'a mut [T],
+}
+
+impl<T: Real> Task for LogNotRounded<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let half = T::from_f64(0.5);
+        for (out, &p) in self.out.iter_mut().zip(self.probabilities) {
+            // ln(1 − p) from ln of the rounded difference u, corrected for the rounding.
+            let u = T::ONE - if p < half { p } else { half };
+            let lost = T::ONE - u;
+            let exact: T = Ln.of::<FUSED>(u) * (p / lost);
+            *out = if lost > T::ZERO { exact } else { -p };
+        }
     }
 }
 
 /// The first of the greatest numbers of a row, and where it is.
+#[inline(always)]
 fn greatest<T: Real>(row: &[T]) -> (usize, T) {
     if row.len() >= WIDE {
         let top = T::kernels().max(row);
-        let best = row.iter().position(|x| *x == top).unwrap_or(0);
-        return (best, top);
+        // Some at a time, since a search that may end anywhere is not vectorised.
+        let mut some = row.chunks(WIDE);
+        let is_there = |some: &[T]| some.iter().fold(false, |found, x| found | (*x == top));
+        let from = WIDE * some.position(is_there).unwrap_or(0);
+        let best = row[from..].iter().position(|x| *x == top).unwrap_or(0);
+        return (from + best, top);
     }
     // Selections instead of branches, which no processor could predict.
     let (mut best, mut top) = (0, row[0]);
@@ -446,6 +450,7 @@ fn greatest<T: Real>(row: &[T]) -> (usize, T) {
 }
 
 /// The sum of a row without one of its numbers.
+#[inline(always)]
 fn sum_without<T: Real>(row: &[T], left_out: usize) -> T {
     if row.len() >= WIDE {
         let sum = |part: &[T]| T::kernels().sum(part);
@@ -546,7 +551,52 @@ impl<T: Real> Task for SigmoidSlopes<'_, T> {
     }
 }
 
+/// From the derivatives by the literals of a softmax's rows to those by their numbers.
+struct SoftmaxSlopes<'a, T> {
+    width: usize,
+    z: &'a [T],
+    probabilities: &'a [T],
+    largest: &'a [u32],
+    others: &'a [T],
+    by: [&'a [T]; 2],
+    /// Whether negated literals have derivatives.
+    negated: bool,
+    out: &'a mut [T],
+}
+
+impl<T: Real> Task for SoftmaxSlopes<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let [positive, negative] = self.by;
+        let width = self.width;
+        let rows = self.out.chunks_exact_mut(width).enumerate();
+        for (row, out) in rows {
+            let all = row * width..(row + 1) * width;
+            let (g, p) = (&positive[all.clone()], &self.probabilities[all.clone()]);
+            let (best, others) = (self.largest[row] as usize, self.others[row]);
+            if self.negated {
+                let gn = &negative[all.clone()];
+                for (out, (&by, &p)) in out.iter_mut().zip(gn.iter().zip(p)) {
+                    *out = by / (T::ONE - p);
+                }
+                softmax_row_backward(&self.z[all], p, (best, others), [g, gn], out);
+                continue;
+            }
+            let rest = sum_without(g, best);
+            let total = rest + g[best];
+            for ((out, &g), &p) in out.iter_mut().zip(g).zip(p) {
+                *out = g - p * total;
+            }
+            // Next to certainty 1 − p would be rounding alone; what the others have is known to the last bit.
+            out[best] = g[best] * others - p[best] * rest;
+        }
+    }
+}
+
 /// `out` holds, for each literal, the derivative by its negation over what is left to the others.
+#[inline(always)]
 fn softmax_row_backward<T: Real>(
     z: &[T],
     p: &[T],
@@ -627,7 +677,28 @@ fn log_not_is_exact<T: Real>(v: T) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::touched::Touched;
     use super::*;
+
+    /// The gradient of one row or one column.
+    fn backward<T: Real, const N: usize>(
+        literals: &mut Literals<T>,
+        how: (OutputKind, Space),
+        z: &[T; N],
+        by: [[T; N]; 2],
+    ) -> [T; N] {
+        let mut lane = by.map(|by| {
+            let mut table = Touched::default();
+            table.clear(N);
+            table.all_mut().copy_from_slice(&by);
+            table
+        });
+        let mut gradient = [T::ZERO; N];
+        let width = if how.0 == OutputKind::Softmax { N } else { 1 };
+        let by = ByLanes::of(std::iter::once(&mut lane));
+        literals.backward(how, width, z, by, &mut gradient, Threads(None));
+        gradient
+    }
 
     /// The paper's own check of its first theorem, in float32.
     #[test]
@@ -654,16 +725,8 @@ mod tests {
                 "{found} {expected}"
             );
         }
-        let mut gradient = [0.0; 5];
-        let (zero, one) = ([0.0; 5], [1.0; 5]);
-        literals.backward(
-            (OutputKind::Sigmoid, Space::Log),
-            1,
-            &x,
-            [&zero, &one],
-            &mut gradient,
-            Threads(None),
-        );
+        let how = (OutputKind::Sigmoid, Space::Log);
+        let gradient = backward(&mut literals, how, &x, [[0.0; 5], [1.0; 5]]);
         for (found, expected) in gradient.iter().zip([-0.5, -0.99995, -1.0, -1.0, -1.0]) {
             assert!((found - expected).abs() < 1e-4, "{found} {expected}");
         }
@@ -675,12 +738,10 @@ mod tests {
         for kind in [OutputKind::Sigmoid, OutputKind::Softmax] {
             let z = [f64::MAX, -f64::MAX, 1e300, 0.0];
             let mut literals = Literals::default();
-            literals.forward((kind, Space::Log), [true; 2], 2, &z, Threads(None));
+            literals.forward((kind, Space::Log), [true; 2], 4, &z, Threads(None));
             let mut all = literals.positive.iter().chain(&literals.negative);
             assert!(all.all(|x| x.is_finite() && *x <= 0.0), "{literals:?}");
-            let mut gradient = [0.0; 4];
-            let by = [&[1.0; 4][..]; 2];
-            literals.backward((kind, Space::Log), 2, &z, by, &mut gradient, Threads(None));
+            let gradient = backward(&mut literals, (kind, Space::Log), &z, [[1.0; 4]; 2]);
             assert!(
                 gradient.iter().all(|g| g.is_finite()),
                 "{kind:?} {gradient:?}"
@@ -701,9 +762,7 @@ mod tests {
                 let found = f64::from(literals.positive[0]);
                 let close = |found: f64, exact: f64| (found - exact).abs() <= exact.abs() * 1e-6;
                 assert!(close(found, exact), "{gap}: {found} {exact}");
-                let mut gradient = [0.0; 3];
-                let by: [&[f32]; 2] = [&[1.0, 0.0, 0.0], &[0.0; 3]];
-                literals.backward(how, 3, &z, by, &mut gradient, Threads(None));
+                let gradient = backward(&mut literals, how, &z, [[1.0, 0.0, 0.0], [0.0; 3]]);
                 let found = f64::from(gradient[0]);
                 assert!(close(found, -exact.exp_m1()), "{gap}: {found}");
             }
@@ -729,16 +788,8 @@ mod tests {
                 (found - exact).abs() <= exact.abs() * 1e-6,
                 "{gap}: {found} {exact}"
             );
-            let mut gradient = [0.0; 3];
-            let (gp, gn) = ([0.0; 3], [1.0, 0.0, 0.0]);
-            literals.backward(
-                (OutputKind::Softmax, Space::Log),
-                3,
-                &z,
-                [&gp, &gn],
-                &mut gradient,
-                Threads(None),
-            );
+            let how = (OutputKind::Softmax, Space::Log);
+            let gradient = backward(&mut literals, how, &z, [[0.0; 3], [1.0, 0.0, 0.0]]);
             assert!(gradient.iter().all(|g| g.is_finite()));
             assert!((gradient.iter().sum::<f32>()).abs() < 1e-6);
         }

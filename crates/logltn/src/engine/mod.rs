@@ -6,6 +6,7 @@
 
 mod answers;
 mod asked;
+mod by_lanes;
 mod clause;
 mod contract;
 mod eliminate;
@@ -49,6 +50,7 @@ use crate::vector::Real;
 
 pub use answers::{Answer, Answers};
 use asked::Asked;
+use by_lanes::ByLanes;
 pub use clause::Fusing;
 use clause::{Exponentials, Sums, Tables};
 pub use explain::{Explanation, Violation, Witness};
@@ -59,7 +61,7 @@ use in_place::{Lent, numbers};
 use literals::Literals;
 use merge::{add_up, find_attaining_lanes, merge, root_is_forall, root_is_quantifier};
 use over_axioms::OverAxioms;
-use pieces::{Places, Threads};
+use pieces::Threads;
 pub use precision::Precision;
 pub use rules::Rule;
 use run::{Partial, Run, Shared};
@@ -821,7 +823,7 @@ impl<T: Precision> Engine<T> {
         let strata = self.strata();
         for (i, request) in self.ground.plan.requests.iter().enumerate().skip(strata) {
             let kind = self.ground.plan.outputs[request.predicate.index()].kind;
-            let Some((first, rest)) = self.lanes.split_first_mut() else {
+            let Some(first) = self.lanes.first_mut() else {
                 let lent = lent
                     .iter_mut()
                     .flatten()
@@ -830,24 +832,6 @@ impl<T: Precision> Engine<T> {
                 return;
             };
             let mut by = std::mem::take(&mut first.lane.by_literal[i]);
-            for (sign, sum) in by.iter_mut().enumerate() {
-                for lane in rest.iter() {
-                    let more = &lane.lane.by_literal[i][sign];
-                    let (region, more) = (more.region(), more.values());
-                    let mut hull = region.hull();
-                    hull.end = hull.end.min(more.len());
-                    let places = Places {
-                        at: hull.start,
-                        of: sum.part_mut(hull),
-                    };
-                    threads.each(places, |Places { at, of: sum }| {
-                        region.within(at..at + sum.len()).for_each(|range| {
-                            let sum = &mut sum[range.start - at..range.end - at];
-                            sum.iter_mut().zip(&more[range]).for_each(|(a, &b)| *a += b);
-                        });
-                    });
-                }
-            }
             for (at, part) in self.parts.iter().enumerate() {
                 let (Some(fused), Partial::State(total)) = (part.fused, self.totals[at]) else {
                     continue;
@@ -881,15 +865,20 @@ impl<T: Precision> Engine<T> {
                 Some(Some(lent)) => (lent.numbers, lent.gradient.as_deref_mut()),
                 _ => (&self.numbers[i][..], None),
             };
+            self.lanes[0].lane.by_literal[i] = by;
+            let lanes = self.lanes.iter_mut();
+            let lanes = lanes.map(|work| &mut work.lane.by_literal[i]);
             self.ground.literals[i].backward(
                 (kind, space),
                 request.width,
                 numbers,
-                by.each_ref().map(Touched::values),
+                ByLanes::of(lanes),
                 gradient.unwrap_or(&mut self.gradients[i]),
                 threads,
             );
-            self.lanes[0].lane.by_literal[i] = by;
+            for work in &mut self.lanes {
+                work.lane.by_literal[i].iter_mut().for_each(Touched::taken);
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! What can change between calls without planning again: the weights and the parameters of single axioms.
 
-use super::{Engine, Precision, clause};
+use super::{Engine, Precision};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::operators::Settings;
 use crate::parameters::{AxiomParameters, Parameters};
@@ -92,7 +92,7 @@ impl<T: Precision> Engine<T> {
         for (settings, own) in self.settings.iter_mut().zip(&self.own) {
             let now = Settings::new(&own.over(parameters), eps);
             let same = (now.p, now.p_forall) == (settings.p, settings.p_forall);
-            changed |= !same && clause::powers_are_tame(&now) != clause::powers_are_tame(settings);
+            changed |= !same && now.powers_are_tame() != settings.powers_are_tame();
             *settings = now;
         }
         changed

@@ -25,10 +25,18 @@ impl Threads<'_> {
             _ if all.numbers() <= PIECE => work(all),
             // Another thread would only mean waiting for it, and would have the data in its own
             // caches.
-            Some(pool) if pool.current_num_threads() == 1 => work(all),
+            Some(pool) if pool.current_num_threads() == 1 => one_by_one(all, work),
             Some(pool) => pool.install(|| halves(all, &work)),
             None => halves(all, &work),
         }
+    }
+}
+
+fn one_by_one<P: Pieces>(mut all: P, work: impl Fn(P)) {
+    while all.numbers() > 0 {
+        let (first, rest) = all.cut(PIECE);
+        work(first);
+        all = rest;
     }
 }
 
@@ -63,30 +71,5 @@ impl<T: Send> Pieces for &mut [T] {
     fn cut(self, numbers: usize) -> (Self, Self) {
         let at = numbers.min(self.len());
         self.split_at_mut(at)
-    }
-}
-
-/// An array, and the number of its first place in the whole.
-pub(super) struct Places<'a, T> {
-    pub at: usize,
-    pub of: &'a mut [T],
-}
-
-impl<T: Send> Pieces for Places<'_, T> {
-    fn numbers(&self) -> usize {
-        self.of.len()
-    }
-
-    fn cut(self, numbers: usize) -> (Self, Self) {
-        let (first, second) = self.of.cut(numbers);
-        let at = self.at;
-        let next = at + first.len();
-        (
-            Places { at, of: first },
-            Places {
-                at: next,
-                of: second,
-            },
-        )
     }
 }

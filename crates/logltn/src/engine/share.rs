@@ -57,7 +57,7 @@ pub(super) struct LaneWork<T> {
 }
 
 /// The most lanes. With more, adding up their tables would cost more than they gain.
-const MAX_LANES: u64 = 16;
+pub(super) const MAX_LANES: usize = 16;
 /// The least work worth a lane, in node values.
 const LANE_WORK: u64 = 1 << 15;
 /// The same for the tuples of a stratum, where each lane has its own long tables.
@@ -244,7 +244,7 @@ impl<T: Precision> Engine<T> {
         // do.
         let worth = LANE_WORK.max((tables / TABLES_FOR_WORK) as u64);
         let lanes = (works / worth).max(of_strata / LANE_WORK_OF_STRATA);
-        let lanes = lanes.clamp(1, MAX_LANES.min(affordable));
+        let lanes = lanes.clamp(1, affordable.min(MAX_LANES as u64));
         // On two cores, three equal lanes would take as long as four.
         let lanes = 1 << lanes.ilog2();
         self.lanes.resize_with(lanes as usize, LaneWork::default);

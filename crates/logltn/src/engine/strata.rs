@@ -325,28 +325,15 @@ impl<T: Precision> Engine<T> {
         let start = piece.start(&self.ground.plan);
         let range = start..start + piece.len();
         let (stratum, sign) = (piece.step.stratum, usize::from(piece.negated));
-        let Some((first, rest)) = self.lanes.split_first_mut() else {
+        let Some(first) = self.lanes.first_mut() else {
             return;
         };
         // All users have added their derivatives, each in its lane.
         let mut sum = std::mem::take(&mut first.tuples);
         sum.clear();
-        let own =
-            |work: &LaneWork<T>| work.lane.by_literal[stratum][sign].values().len() >= range.end;
-        match own(first) {
-            true => {
-                let table = first.lane.by_literal[stratum][sign].values();
-                sum.extend_from_slice(&table[range.clone()]);
-            }
-            false => sum.resize(piece.len(), T::ZERO),
-        }
-        for work in rest.iter().filter(|work| own(work)) {
-            let more = &work.lane.by_literal[stratum][sign];
-            more.region().within(range.clone()).for_each(|own| {
-                let sum = &mut sum[own.start - range.start..own.end - range.start];
-                let more = &more.values()[own];
-                sum.iter_mut().zip(more).for_each(|(sum, &by)| *sum += by);
-            });
+        sum.resize(piece.len(), T::ZERO);
+        for work in &mut self.lanes {
+            work.lane.by_literal[stratum][sign].take(range.clone(), &mut sum);
         }
         let contraction = self.ground.plan.strata.strata[stratum].contraction;
         if !sum.iter().any(|by| *by != T::ZERO) {

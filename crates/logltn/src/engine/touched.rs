@@ -16,40 +16,53 @@ pub(super) struct Touched<T> {
 impl<T: Real> Touched<T> {
     /// A table of zeros of this length.
     pub fn clear(&mut self, length: usize) {
-        let ranges = std::mem::take(&mut self.region).within(0..self.values.len());
-        ranges.for_each(|range| self.values[range].fill(T::ZERO));
-        if length > self.values.capacity() {
+        let (values, region) = (&mut self.values, &mut self.region);
+        region.each_within(0..values.len(), |range| values[range].fill(T::ZERO));
+        if length > values.capacity() {
             // Zeros from the system take no memory before they are touched.
-            self.values = vec![T::ZERO; length];
+            *values = vec![T::ZERO; length];
         } else {
-            self.values.resize(length, T::ZERO);
+            values.resize(length, T::ZERO);
         }
+        region.clear(length);
     }
 
-    /// The part that may differ from 0.
-    pub fn region(&self) -> Touches {
-        self.region
+    /// All of it, and the part that may differ from 0: whoever takes what is there leaves zeros.
+    pub fn parts_mut(&mut self) -> (&mut [T], &Touches) {
+        (&mut self.values, &self.region)
+    }
+
+    /// Everything was taken.
+    pub fn taken(&mut self) {
+        self.region.clear(self.values.len());
+    }
+
+    /// Adds what is in a part of it to other sums, and leaves zeros.
+    pub fn take(&mut self, part: Range<usize>, into: &mut [T]) {
+        if part.end <= self.values.len() {
+            take(
+                &mut self.values[part.clone()],
+                &self.region,
+                part.start,
+                into,
+            );
+        }
     }
 
     /// All of it, to be added to anywhere.
     pub fn all_mut(&mut self) -> &mut [T] {
-        self.region = Touches::range(0..self.values.len());
-        &mut self.values
+        self.part_mut(0..self.values.len())
     }
 
     /// A part of it, to be added to.
     pub fn part_mut(&mut self, part: Range<usize>) -> &mut [T] {
-        self.region.join(Region::range(part.clone()));
+        self.region.add(part.clone());
         &mut self.values[part]
-    }
-
-    pub fn values(&self) -> &[T] {
-        &self.values
     }
 
     /// Adds to one place.
     pub fn add(&mut self, place: usize, by: T) {
-        self.region.join(Region::range(place..place + 1));
+        self.region.add(place..place + 1);
         self.values[place] += by;
     }
 
@@ -59,8 +72,7 @@ impl<T: Real> Touched<T> {
         let (Some((least, most)), Some(&first)) = (run_task(Bounds(places)), places.first()) else {
             return;
         };
-        self.region
-            .join(Region::range(least as usize..most as usize + 1));
+        self.region.add(least as usize..most as usize + 1);
         let table = &mut self.values;
         let mut all = places.iter().zip(by);
         let (mut place, mut sum) = (first, T::ZERO);
@@ -117,6 +129,15 @@ impl<T: Real> Touched<T> {
             by,
         });
     }
+}
+
+/// Adds to other sums what is touched of a table's values from a place on, and leaves zeros.
+pub(super) fn take<T: Real>(values: &mut [T], region: &Touches, from: usize, into: &mut [T]) {
+    region.each_within(from..from + values.len(), |range| {
+        let range = range.start - from..range.end - from;
+        let pairs = into[range.clone()].iter_mut().zip(&mut values[range]);
+        pairs.for_each(|(sum, by)| *sum += std::mem::take(by));
+    });
 }
 
 /// Adds to evenly spaced places.

@@ -70,6 +70,14 @@ impl<A: Aggregate> Running for Powers<A> {
     fn accumulate<T: Real>(s: &Settings<f64>, block: Block<T>, to: Accumulated<T>) {
         let p = Self::p(s);
         let Accumulated { states, work, .. } = to;
+        if p == 2.0 && block.weights.is_none() && s.powers_are_tame() {
+            let projection = Self::projection(s);
+            return run_task(Squares {
+                block,
+                projection,
+                states,
+            });
+        }
         run_task(Shrink {
             block,
             p,
@@ -121,6 +129,40 @@ impl<A: Aggregate> Running for Powers<A> {
             block.scale(segment, out, factor(segment));
         }
         for_each(out.iter_mut(), |x| *x = finite(*x));
+    }
+}
+
+/// The numbers that are computed together, and the number of partial sums.
+const TOGETHER: usize = 16;
+
+/// Adds up the squares of projected members in one pass, relative to 1.
+struct Squares<'a, T, P> {
+    block: Block<'a, T>,
+    projection: P,
+    states: &'a mut [State],
+}
+
+impl<T: Real, P: Fn(T) -> T> Task for Squares<'_, T, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let square = |x: T| (self.projection)(x) * (self.projection)(x);
+        for segment in self.block.segments {
+            let (parts, rest) = self.block.values(segment).as_chunks::<TOGETHER>();
+            let mut sums = [T::ZERO; TOGETHER];
+            for part in parts {
+                for (sum, &x) in sums.iter_mut().zip(part) {
+                    *sum += square(x);
+                }
+            }
+            for (sum, &x) in sums.iter_mut().zip(rest) {
+                *sum += square(x);
+            }
+            let state = &mut self.states[segment.parent];
+            state.a = 1.0;
+            state.b += sums.iter().map(|sum| sum.to_f64()).sum::<f64>();
+        }
     }
 }
 
@@ -187,14 +229,23 @@ impl<T: Real, P: Fn(T) -> T, F: Fn(&Segment) -> f64> Task for Relative<'_, T, P,
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         for segment in self.block.segments {
-            let relative = relative(&self.states[segment.parent]);
-            let values = &self.block.values[segment.range()];
-            for (out, &x) in self.out[segment.range()].iter_mut().zip(values) {
-                *out = (self.projection)(x) * relative;
-            }
-            if let Some(factor) = self.factor {
-                self.block.scale(segment, self.out, factor(segment));
-                (self.out[segment.range()].iter_mut()).for_each(|x| *x = finite(*x));
+            let relative: T = relative(&self.states[segment.parent]);
+            let values = self.block.values(segment).iter();
+            let own = self.out[segment.range()].iter_mut().zip(values);
+            match (self.factor, self.block.weights) {
+                (Some(factor), None) => {
+                    let factor = T::from_f64(factor(segment));
+                    own.for_each(|(out, &x)| {
+                        *out = finite((self.projection)(x) * relative * factor)
+                    });
+                }
+                (factor, _) => {
+                    own.for_each(|(out, &x)| *out = (self.projection)(x) * relative);
+                    if let Some(factor) = factor {
+                        self.block.scale(segment, self.out, factor(segment));
+                        (self.out[segment.range()].iter_mut()).for_each(|x| *x = finite(*x));
+                    }
+                }
             }
         }
     }

@@ -52,6 +52,12 @@ impl<T: Real> Settings<T> {
         T::ONE - self.eps
     }
 
+    /// Whether the powers of a p-mean stay far from the ends of the range although they are not relative to the greatest.
+    pub fn powers_are_tame(self) -> bool {
+        let least = self.eps.to_f64().max(f64::MIN_POSITIVE);
+        self.p.to_f64().max(self.p_forall.to_f64()) * -least.ln() <= 60.0
+    }
+
     pub fn exponent(self, exponent: Exponent) -> T {
         match exponent {
             Exponent::P => self.p,

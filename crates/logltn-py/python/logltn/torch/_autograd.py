@@ -151,6 +151,8 @@ def backward(ctx: Any, by: Any, needed: Any, values: Callable[[], list[Any]]) ->
     itself; through that all of them if they are to be differentiated again, as `create_graph=True` says."""
     count = len(ctx.call.which)
     again = torch.is_grad_enabled()
+    if not again and len(needed) == count:
+        return values()
     found = [None] * count if again else values()
     wanted = [i for i, need in enumerate(needed) if need and (again or i >= count)]
     found = [*found, *([None] * (len(needed) - count))]

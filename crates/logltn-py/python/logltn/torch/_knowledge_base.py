@@ -420,8 +420,12 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
         about = None
         if batch is not None or sorts is not None or tables is not None:
             about = _given.coming(knowledge, batch, sorts, tables)
-        defaults = knowledge._defaults
-        alpha, p, p_forall = (default if x is None else x for x, default in zip(numbers, defaults))
+        alpha, p, p_forall = numbers
+        if alpha is None or p is None or p_forall is None:
+            defaults = knowledge._defaults
+            alpha = defaults[0] if alpha is None else alpha
+            p = defaults[1] if p is None else p
+            p_forall = defaults[2] if p_forall is None else p_forall
         call = Call(knowledge, knowledge._native, which, alpha, p, p_forall, about, None, (), (features, tables))
         found = tensors, call, dtype or torch.float64, device
         runs = self.predicates.known

@@ -69,9 +69,10 @@ impl<T: Real> Sums<T> {
     /// Zeros, for tables of this many numbers.
     fn clear(&mut self, numbers: usize) {
         self.by_literal.clear();
+        let by_number = &mut self.by_number;
         for touched in &mut self.touched {
-            let ranges = std::mem::take(touched).within(0..self.by_number.len());
-            ranges.for_each(|range| self.by_number[range].fill(T::ZERO));
+            touched.each_within(0..by_number.len(), |range| by_number[range].fill(T::ZERO));
+            touched.clear(numbers);
         }
         if numbers > self.by_number.capacity() {
             // Zeros from the system take no memory before they are touched.
@@ -86,7 +87,7 @@ impl<T: Real> Sums<T> {
     fn touch(&mut self, literal: usize, (least, most): (u32, u32), entry: &Entry) {
         if least <= most {
             let end = (most as usize + entry.stride).min(entry.range().end);
-            self.touched[literal].join(Region::range(least as usize..end));
+            self.touched[literal].add(least as usize..end);
         }
     }
 
@@ -107,11 +108,6 @@ const MOST_CLASSES: usize = 64;
 
 /// The fewest bindings for each number of the tables that make the tables worthwhile.
 const WORTH: u64 = 2;
-
-/// Whether the powers of a p-mean stay far from the ends of the range although they are not relative to the greatest.
-pub(super) fn powers_are_tame(settings: &Settings<f64>) -> bool {
-    settings.p.max(settings.p_forall) * -settings.eps.max(f64::MIN_POSITIVE).ln() <= 60.0
-}
 
 impl Fused {
     pub fn new(clause: usize) -> Fused {
@@ -157,7 +153,7 @@ impl SmallClause {
             Form::Product {
                 summand: Summand::Power(_),
                 ..
-            } => powers_are_tame(settings),
+            } => settings.powers_are_tame(),
             Form::Product { .. } | Form::LogExp { .. } | Form::ExistsClass { .. } | Form::Max => {
                 true
             }
@@ -591,7 +587,7 @@ pub(super) fn finish<'s, T: Real>(
             let range = piece.from..piece.from + piece.rows.len();
             piece.rows.fill(T::ZERO);
             for sums in lanes.clone() {
-                sums.touched[k].within(range.clone()).for_each(|own| {
+                sums.touched[k].each_within(range.clone(), |own| {
                     let rows = &mut piece.rows[own.start - range.start..own.end - range.start];
                     let pairs = rows.iter_mut().zip(&sums.by_number[own]);
                     pairs.for_each(|(a, &b)| *a += b);

@@ -184,20 +184,23 @@ impl Probe<'_> {
                 positive, negative, ..
             } = &self.literals[literal];
             let (rows, width) = &self.rows[literal];
-            for (sums, of_complements) in self.lane.by_literal[literal].iter().zip([false, true]) {
-                let region = sums.region().within(0..positive.len()).flatten();
-                for place in region.filter(|place| sums.values()[*place] != 0.0) {
-                    // The derivative of log(1 − eˣ) by x; where the truth is exactly 1 there is none.
-                    let slope = match of_complements {
-                        false => 1.0,
-                        true if positive[place] < -NOTHING => {
-                            -(positive[place] - negative[place]).exp()
-                        }
-                        true => 0.0,
-                    };
-                    let by = sums.values()[place] * slope;
-                    found((request, negated, rows[place / width] + place % width), by);
-                }
+            let sums = self.lane.by_literal[literal].iter_mut();
+            for (sums, of_complements) in sums.zip([false, true]) {
+                let (sums, touched) = sums.parts_mut();
+                // The derivative of log(1 − eˣ) by x; where the truth is exactly 1 there is none.
+                let slope = |place: usize| match of_complements {
+                    false => 1.0,
+                    true if positive[place] < -NOTHING => {
+                        -(positive[place] - negative[place]).exp()
+                    }
+                    true => 0.0,
+                };
+                touched.each_within(0..positive.len(), |range| {
+                    for place in range.filter(|place| sums[*place] != 0.0) {
+                        let row = rows[place / width] + place % width;
+                        found((request, negated, row), sums[place] * slope(place));
+                    }
+                });
             }
         }
     }

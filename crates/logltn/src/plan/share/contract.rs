@@ -1,11 +1,10 @@
-//! Contractions. In log space `exists y. φ(x, y) and ψ(y, z)` is a product of two matrices, of exponentials: both sides
-//! become strata, and so does the product, which the engine takes in scaled space. An `exists` over several variables
+//! Contractions. In log space `exists y. φ(x, y) and ψ(y, z)` is a product of two matrices, of exponentials or of greatest sums:
+//! both sides become strata, and so does the product, which the engine takes. An `exists` over several variables
 //! is first cut into one for each, in the order in which a sum of products is cheapest, if the inner ones then read
 //! fewer variables than are bound around them.
 
 use super::key::Keys;
 use crate::guard::Scope;
-use crate::operators::Semiring;
 use crate::plan::cost::work;
 use crate::plan::eliminate::never_empty;
 use crate::plan::normal::{Kind, Normal};
@@ -36,11 +35,7 @@ impl Sides {
             return None;
         };
         let [inner] = variables[..] else { return None };
-        let sums = matches!(
-            semantics.exists.laws().semiring,
-            Some(Semiring::Exponentials { .. })
-        );
-        if !sums || !semantics.and_distributes_over_exists() || !is_whole(scope, inner) {
+        if !semantics.and_distributes_over_exists() || !is_whole(scope, inner) {
             return None;
         }
         let mut groups: Vec<(Vec<VarId>, Vec<&Normal>)> = Vec::new();

@@ -49,7 +49,8 @@ class Strata:
     @property
     def waits_for_nothing(self) -> bool:
         """Whether the host need not know any number: without kernels, which sums of a product are small is asked."""
-        return self.kernels is not None or not any("product" in stratum for stratum in self._all)
+        greatest = self._engine.plan.header["semantics"]["exists"].get("semiring") == "greatest"
+        return self.kernels is not None or greatest or not any("product" in stratum for stratum in self._all)
 
     def outside(self, axiom: int) -> At:
         """Where an axiom stands: in no circle."""
@@ -88,7 +89,7 @@ class Strata:
                 run.put(first, value)
             elif "product" in self._all[number]:
                 with torch.set_grad_enabled(run.whole), _exactly():
-                    kernels = None if run.whole else self.kernels
+                    kernels = None if run.whole or run.semiring == "greatest" else self.kernels
                     found = self._product(run, number) if kernels is None else _Scaled(self, run, number).forward(kernels)
                     run.put(first, found.reshape(-1))
             else:
@@ -135,6 +136,8 @@ class Strata:
         """log Σₖ exp α(aᵢₖ + bⱼₖ) over α, as a product of matrices of exponentials that are at most 1."""
         values = run.tables.values
         a, b = sides or [values[begin : begin + rows * inner].reshape(rows, inner) for begin, rows, inner in self._sides(run, number)]
+        if run.semiring == "greatest":
+            return _greatest_sums(a, b)
         settings: Any = run.settings[len(self._axioms) + 2 * number]
         alpha = settings.alpha
         top_a, top_b = a.detach().amax(1, keepdim=True), b.detach().amax(1, keepdim=True)
@@ -154,7 +157,7 @@ class Strata:
         sides = self._sides(run, number)
         values, into = run.tables.values, run.tables.by
         assert into is not None
-        if self.kernels is not None:
+        if self.kernels is not None and run.semiring != "greatest":
             with torch.no_grad(), _exactly():
                 _Scaled(self, run, number).backward(self.kernels, by.reshape(sides[0][1], sides[1][1]), into)
             return
@@ -163,6 +166,14 @@ class Strata:
             found = torch.autograd.grad(self._product(run, number, leaves), leaves, by.reshape(sides[0][1], sides[1][1]))
         for (begin, rows, inner), own in zip(sides, found):
             into[begin : begin + rows * inner] += own.reshape(-1)
+
+
+def _greatest_sums(a: Tensor, b: Tensor) -> Tensor:
+    """max over k of aᵢₖ + bⱼₖ, which has the derivatives of one of the greatest."""
+    each = max(1, TOGETHER // b.numel())
+    with torch.no_grad():
+        k = torch.cat([(a[at : at + each, None] + b).argmax(2) for at in range(0, len(a), each)])
+    return a.gather(1, k) + b.gather(1, k.t()).t()
 
 
 class _Scaled:
