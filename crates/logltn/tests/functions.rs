@@ -504,7 +504,7 @@ fn what_is_learnt_stays_out_of_guards_and_of_given_functions() {
         (
             "forall x: A where given(learnt(x)) = x. q(x)",
             Code::LearntInGuard,
-            "`[functions.learnt]`",
+            "give those of `learnt` as data",
         ),
         (
             "forall x: A. q(given(learnt(x)))",
