@@ -230,6 +230,23 @@ impl Lower<'_> {
             }
         }
         levels[0].capacity = 1;
+        // A buffer for each of many nodes holds no more than the bindings that there can be.
+        let mut most = vec![1; levels.len()];
+        for i in 1..levels.len() {
+            let components = levels[i].components.iter();
+            let lengths = components.map(|c| self.greatest_length(c.component));
+            most[i] = lengths.fold(most[levels[i].parent], usize::saturating_mul);
+            levels[i].capacity = levels[i].capacity.min(most[i]);
+        }
+    }
+
+    /// No list of a component is longer. Rows of a batch may be any number.
+    fn greatest_length(&self, component: usize) -> usize {
+        let component = &self.components[component];
+        match component.batched {
+            Some(_) => usize::MAX,
+            None => component.len().max(1),
+        }
     }
 
     /// A conjunction at the root that is the sum of its members is computed member by member.
