@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use logltn::theory::{ColumnSort, DefinitionId};
+use logltn::theory::DefinitionId;
 use logltn::{
     Answers, AxiomParameters, Code, Data, Diagnostic, Diagnostics, Engine, Explanation, Output,
     Parameters, Plan, PlanOptions, Semantics, Source, Theory, did_you_mean,
@@ -136,13 +136,7 @@ impl Ask<'_> {
         };
         let (semantics, options) = (&self.semantics, &self.options);
         let mut plan = Plan::for_explaining(data, self.outputs, semantics, options)?;
-        if let Some(axiom) = axiom
-            && axiom.ends_with(']')
-            && !plan.axioms().iter().any(|a| a.name == axiom)
-        {
-            let names = plan.axioms().iter().map(|a| a.name.as_str());
-            return Err(axioms::no_such(axiom, names).into());
-        }
+        axioms::check_members(&plan, axiom)?;
         plan.retain_axioms(|a| wanted(&a.name));
         let mut engine = Engine::new(plan);
         for place in 0..engine.plan().axioms().len() {
@@ -174,10 +168,7 @@ impl Ask<'_> {
         let theory = self.data.theory();
         let id = definition_named(theory, definition)?;
         let sizes: Vec<usize> = (theory[id].parameters().iter())
-            .filter_map(|parameter| match parameter.sort {
-                ColumnSort::Sort(sort) => Some(self.data.size(sort)),
-                ColumnSort::Int | ColumnSort::Real => None,
-            })
+            .filter_map(|parameter| Some(self.data.size(parameter.sort.sort()?)))
             .collect();
         let all;
         let tuples = match tuples {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use logltn::{
-    AxiomParameters, Code, Diagnostic, Diagnostics, Engine, PlannedAxiom, Precision, Theory,
+    AxiomParameters, Code, Diagnostic, Diagnostics, Engine, Plan, PlannedAxiom, Precision, Theory,
     did_you_mean,
 };
 
@@ -160,6 +160,39 @@ pub(crate) fn give(
 /// Whether an axiom has this name, or its family.
 pub(crate) fn is_named(axiom: &str, name: &str) -> bool {
     axiom == name || axiom.split('[').next() == Some(name)
+}
+
+/// So many axioms are named; a family can have thousands.
+pub(crate) const NAMED: usize = 4;
+
+/// `` `a`, `b` and 3 more ``.
+pub(crate) fn listed(names: &[&str]) -> String {
+    let shown = names.iter().take(NAMED);
+    let mut list: Vec<String> = shown.map(|name| format!("`{name}`")).collect();
+    if names.len() > NAMED {
+        list.push(format!("{} more", names.len() - NAMED));
+    }
+    let last = list.pop().unwrap_or_default();
+    match list.is_empty() {
+        true => last,
+        false => format!("{} and {last}", list.join(", ")),
+    }
+}
+
+/// Whether these, where they are members of families, `each[ann]`, are among the axioms of a plan.
+///
+/// # Errors
+/// With the first that is not.
+pub fn check_members<'n>(
+    plan: &Plan,
+    names: impl IntoIterator<Item = &'n str>,
+) -> Result<(), Diagnostics> {
+    let all = plan.axioms().iter().map(|axiom| axiom.name.as_str());
+    let is_there = |name: &str| !name.ends_with(']') || all.clone().any(|known| known == name);
+    match names.into_iter().find(|name| !is_there(name)) {
+        Some(name) => Err(no_such(name, all).into()),
+        None => Ok(()),
+    }
 }
 
 pub(crate) fn no_such<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> Diagnostic {

@@ -65,12 +65,9 @@ impl KnowledgeBase {
                 given.fields.push((name.clone(), from, width));
             }
         }
-        let constants = theory.constants.iter().zip(&self.learnable_constants);
-        let mut constants = constants.filter(|(c, _)| c.sort == sort);
-        given.length = match vectors.learnable {
-            Some(width) => width,
-            None if given.length == 0 => (constants.find_map(|(_, width)| *width)).unwrap_or(0),
-            None => given.length,
+        given.length = match vectors.width() {
+            0 => (self.learnt_constants(sort).next()).map_or(0, |(_, width)| width),
+            width => width,
         };
         if given.length == 0 && matches!(theory[sort].kind, SortKind::Range(..)) {
             given.length = 1; // its number

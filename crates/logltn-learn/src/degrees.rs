@@ -8,22 +8,27 @@ pub fn largest<T: PartialOrd>(numbers: &[T]) -> usize {
     (1..numbers.len()).fold(0, better)
 }
 
-/// From the numbers of a row to truth degrees.
-pub(crate) fn degrees(kind: OutputKind, row: &mut [f64]) {
+/// A number as a truth degree; of a softmax, the log of a probability.
+pub(crate) fn degree(kind: OutputKind, x: f64) -> f64 {
     match kind {
-        OutputKind::Truth => {}
-        OutputKind::LogTruth => row.iter_mut().for_each(|x| *x = x.exp().min(1.0)),
-        OutputKind::Sigmoid => row.iter_mut().for_each(|x| {
+        OutputKind::Truth => x,
+        OutputKind::LogTruth | OutputKind::Softmax => x.exp().min(1.0),
+        OutputKind::Sigmoid => {
             let small = (-x.abs()).exp();
-            *x = if *x < 0.0 { small } else { 1.0 } / (1.0 + small);
-        }),
-        OutputKind::Softmax => {
-            let most = row[largest(row)];
-            row.iter_mut().for_each(|x| *x = (*x - most).exp());
-            let sum: f64 = row.iter().sum();
-            row.iter_mut().for_each(|x| *x /= sum);
+            (if x < 0.0 { small } else { 1.0 }) / (1.0 + small)
         }
     }
+}
+
+/// From the numbers of a row to truth degrees.
+pub(crate) fn degrees(kind: OutputKind, row: &mut [f64]) {
+    if kind != OutputKind::Softmax {
+        return row.iter_mut().for_each(|x| *x = degree(kind, *x));
+    }
+    let most = row[largest(row)];
+    row.iter_mut().for_each(|x| *x = (*x - most).exp());
+    let sum: f64 = row.iter().sum();
+    row.iter_mut().for_each(|x| *x /= sum);
 }
 
 #[cfg(test)]

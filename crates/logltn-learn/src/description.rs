@@ -93,13 +93,10 @@ impl KnowledgeBase {
 
     /// Whether individuals that can be this argument are vectors that are learnt.
     fn is_learnt(&self, argument: ArgumentSort) -> bool {
-        let ArgumentSort::Sort(sort) = argument else {
+        let Some(sort) = argument.sort() else {
             return false;
         };
-        let constants = self.theory().constants.iter();
-        let mut constants = constants.zip(&self.learnable_constants);
-        self.vectors[sort].learnable.is_some()
-            || constants.any(|(constant, width)| constant.sort == sort && width.is_some())
+        self.vectors[sort].learnable.is_some() || self.learnt_constants(sort).next().is_some()
     }
 
     fn describe_behind(&self, key: &str, behind: &Behind, out: &mut BTreeMap<String, String>) {
@@ -204,8 +201,5 @@ pub fn same_model(
             ));
         }
     }
-    match errors.has_errors() {
-        true => Err(errors),
-        false => Ok(()),
-    }
+    errors.into_result(()).map(drop)
 }

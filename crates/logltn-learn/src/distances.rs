@@ -96,14 +96,8 @@ impl Walk<'_> {
             TermKind::Individual(sort, _) => Some(*sort),
             TermKind::Number(_) => None,
             TermKind::Constant(id) => Some(self.theory[*id].sort),
-            TermKind::Variable(id) => match self.axiom[*id].sort {
-                ColumnSort::Sort(sort) => Some(sort),
-                ColumnSort::Int | ColumnSort::Real => None,
-            },
-            TermKind::Apply(id, _) => match self.theory[*id].result {
-                ArgumentSort::Sort(sort) => Some(sort),
-                ArgumentSort::Vector(_) => None,
-            },
+            TermKind::Variable(id) => self.axiom[*id].sort.sort(),
+            TermKind::Apply(id, _) => self.theory[*id].result.sort(),
         }
     }
 }

@@ -1,10 +1,9 @@
 //! Whether a formula follows from the axioms in classical logic: a proof either way, where sorts are finite.
 
-use logltn::theory::{ArgumentSort, PredicateId};
 use logltn::{Code, Diagnostics, Engine, OutputKind, Plan, Source};
 
 use crate::entails::{Counterexample, written_out};
-use crate::knowledge::{Ground, KnowledgeBase};
+use crate::knowledge::KnowledgeBase;
 use crate::model::Model;
 use crate::predict::Asked;
 use crate::worlds::Worlds;
@@ -80,7 +79,7 @@ fn refute(knowledge: &KnowledgeBase, plan: Plan) -> Result<Counterexample, Diagn
         let predicate = engine.requests()[request].predicate;
         let (kind, is_data) = (
             knowledge.outputs[predicate].kind,
-            is_data(knowledge, predicate),
+            !knowledge.learns(predicate),
         );
         for number in engine.numbers_mut(request) {
             if !(is_data && is_certain(kind, *number)) {
@@ -97,7 +96,7 @@ fn refute(knowledge: &KnowledgeBase, plan: Plan) -> Result<Counterexample, Diagn
             return Ok(None);
         };
         // An atom that no formula mentions may have any value.
-        let data = is_data(knowledge, of.predicate);
+        let data = !knowledge.learns(of.predicate);
         for x in &mut said.numbers {
             if !(data && (*x == 0.0 || *x == 1.0)) {
                 *x = 0.0;
@@ -119,22 +118,6 @@ fn refute(knowledge: &KnowledgeBase, plan: Plan) -> Result<Counterexample, Diagn
         axioms: axioms.collect(),
         predicates: written_out(knowledge, &mut truths)?,
     })
-}
-
-/// Whether nothing behind a predicate is learnt.
-fn is_data(knowledge: &KnowledgeBase, predicate: PredicateId) -> bool {
-    match &knowledge.predicates[predicate] {
-        Ground::Numbers(_) => true,
-        Ground::ClosedForm(form) => {
-            let arguments = knowledge.theory()[predicate].arguments.iter();
-            let learnt = |argument: &ArgumentSort| match argument {
-                ArgumentSort::Sort(sort) => knowledge.vectors[*sort].learnable.is_some(),
-                ArgumentSort::Vector(_) => false,
-            };
-            form.learnt().is_empty() && !arguments.into_iter().any(learnt)
-        }
-        Ground::Network(_) | Ground::Learnable { .. } | Ground::Host => false,
-    }
 }
 
 /// Whether a number says that an atom is true, or false, for certain.

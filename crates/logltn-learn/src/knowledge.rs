@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use logltn::theory::PredicateId;
+use logltn::theory::{PredicateId, SortId};
 use logltn::{Data, Output, OutputKind, Theory};
 
 use crate::closed_form::ClosedForm;
@@ -41,6 +41,14 @@ pub struct Vectors {
     pub learnable: Option<usize>,
 }
 
+impl Vectors {
+    /// How many numbers an individual has.
+    pub(crate) fn width(&self) -> usize {
+        let fields = self.fields.iter().map(Field::width).sum();
+        self.learnable.unwrap_or(fields)
+    }
+}
+
 /// Where the truth of a predicate comes from.
 #[derive(Clone, Debug)]
 pub enum Ground {
@@ -59,6 +67,16 @@ pub enum Ground {
     ClosedForm(Arc<ClosedForm>),
     /// A [`Grounding`](crate::Grounding) that the program gives.
     Host,
+}
+
+impl Ground {
+    /// The network, if it is one.
+    pub(crate) fn network(&self) -> Option<&Behind> {
+        match self {
+            Ground::Network(behind) => Some(behind),
+            _ => None,
+        }
+    }
 }
 
 /// A network behind a predicate or a function.
@@ -137,17 +155,38 @@ impl KnowledgeBase {
         }
     }
 
+    /// Whether training changes what a predicate says, learnable constants aside; what a host says may change.
+    pub fn learns(&self, predicate: PredicateId) -> bool {
+        let arguments = self.theory()[predicate].arguments.iter();
+        match &self.predicates[predicate] {
+            Ground::Numbers(_) => false,
+            Ground::ClosedForm(form) => {
+                let mut sorts = arguments.filter_map(|argument| argument.sort());
+                !form.learnt().is_empty() || sorts.any(|s| self.vectors[s].learnable.is_some())
+            }
+            Ground::Network(_) | Ground::Learnable { .. } | Ground::Host => true,
+        }
+    }
+
+    /// The constants of a sort that are learnable vectors, by name, each with how many numbers it has.
+    pub(crate) fn learnt_constants(&self, sort: SortId) -> impl Iterator<Item = (&str, usize)> {
+        let constants = self.theory().constants.iter();
+        let of_sort = constants
+            .zip(&self.learnable_constants)
+            .filter(move |(c, _)| c.sort == sort);
+        of_sort.filter_map(|(constant, width)| Some((constant.name.as_str(), (*width)?)))
+    }
+
     /// Whether some predicate starts with an output layer of zeros.
     pub(crate) fn has_undecided_network(&self) -> bool {
         (0..)
+            .map(PredicateId)
             .zip(&self.predicates)
-            .any(|(id, ground)| match ground {
-                Ground::Network(behind) => (self.network(&behind.network))
-                    .is_some_and(|network| self.starts_undecided(PredicateId(id), network)),
-                Ground::Numbers(_)
-                | Ground::Learnable { .. }
-                | Ground::ClosedForm(_)
-                | Ground::Host => false,
+            .any(|(id, ground)| {
+                let network = ground
+                    .network()
+                    .and_then(|behind| self.network(&behind.network));
+                network.is_some_and(|network| self.starts_undecided(id, network))
             })
     }
 

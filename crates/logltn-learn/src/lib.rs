@@ -110,6 +110,7 @@
 //! ```
 
 mod ask;
+mod asked_rows;
 mod axioms;
 mod batches;
 mod closed_form;
@@ -152,7 +153,8 @@ mod vanishing;
 mod worlds;
 
 pub use ask::{Ask, Explained, Queried, own_parameters};
-pub use axioms::{AxiomSettings, set_axioms};
+pub use asked_rows::AskedRows;
+pub use axioms::{AxiomSettings, check_members, set_axioms};
 pub use closed_form::{ClosedForm, Learnt, Mistake};
 pub use degrees::largest;
 pub use description::same_model;

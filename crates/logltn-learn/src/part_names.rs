@@ -22,18 +22,13 @@ pub(crate) fn belongs(block: &str, name: &str) -> bool {
 pub(crate) fn constant(knowledge: &KnowledgeBase, name: &str) -> Option<(String, Range<usize>)> {
     let name = name.strip_prefix("constants.").unwrap_or(name);
     let theory = knowledge.theory();
-    let constants = || (theory.constants.iter()).zip(&knowledge.learnable_constants);
-    let (found, _) = constants().find(|(c, width)| c.name == name && width.is_some())?;
-    let of_sort = constants().filter(|(c, width)| c.sort == found.sort && width.is_some());
-    let widths: Vec<(&str, usize)> = of_sort
-        .map(|(c, width)| (c.name.as_str(), width.unwrap_or(0)))
-        .collect();
-    let row = widths.iter().position(|(c, _)| *c == name)?;
+    let constants = theory.constants.iter().zip(&knowledge.learnable_constants);
+    let (found, _) = { constants }.find(|(c, width)| c.name == name && width.is_some())?;
+    let of_sort: Vec<(&str, usize)> = knowledge.learnt_constants(found.sort).collect();
+    let row = of_sort.iter().position(|(c, _)| *c == name)?;
     // As long as the features of the sort, where it has some.
-    let vectors = &knowledge.vectors[found.sort];
-    let features: usize = vectors.fields.iter().map(|field| field.width()).sum();
-    let width = match vectors.learnable.unwrap_or(features) {
-        0 => widths[0].1,
+    let width = match knowledge.vectors[found.sort].width() {
+        0 => of_sort[0].1,
         width => width,
     };
     let block = format!("constants.{}", theory[found.sort].name);

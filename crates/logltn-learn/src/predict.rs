@@ -1,8 +1,9 @@
 //! What a predicate or a function says of individuals: truth degrees, classes, values.
 
-use logltn::theory::{ArgumentSort, ColumnSort, FunctionId, PredicateId};
+use logltn::theory::{ArgumentSort, FunctionId, PredicateId};
 use logltn::{Code, Diagnostic, Diagnostics, FunctionData, Output, Theory, did_you_mean};
 
+use crate::asked_rows::AskedRows;
 use crate::degrees::degrees;
 use crate::knowledge::{Ground, KnowledgeBase};
 use crate::model::{Model, Rows};
@@ -34,17 +35,14 @@ impl Asked {
     pub fn new(knowledge: &KnowledgeBase, name: &str) -> Result<Asked, Diagnostics> {
         let theory = knowledge.theory();
         let predicate = theory.predicate(name);
-        let function = theory.functions.iter().position(|f| f.name == name);
+        let function = theory.function(name);
         if let Some(id) = theory.definition(name) {
             let sorts = theory[id].parameters().iter().map(|p| p.sort);
             return Ok(Asked {
                 symbol: Symbol::Definition,
                 name: name.to_string(),
-                arguments: (sorts)
-                    .filter_map(|sort| match sort {
-                        ColumnSort::Sort(sort) => Some(ArgumentSort::Sort(sort)),
-                        ColumnSort::Int | ColumnSort::Real => None,
-                    })
+                arguments: (sorts.filter_map(|sort| sort.sort()))
+                    .map(ArgumentSort::Sort)
                     .collect(),
                 answers: Answers::Truth,
             });
@@ -54,10 +52,7 @@ impl Asked {
                 let symbol = Symbol::Predicate(id, knowledge.outputs[id]);
                 (symbol, &theory[id].arguments)
             }
-            (None, Some(at)) => {
-                let symbol = Symbol::Function(FunctionId(at as u32));
-                (symbol, &theory.functions[at].arguments)
-            }
+            (None, Some(id)) => (Symbol::Function(id), &theory[id].arguments),
             (None, None) => return Err(Asked::unknown(theory, &[], name).into()),
         };
         let vector = |argument: &ArgumentSort| matches!(argument, ArgumentSort::Vector(2..));
@@ -79,12 +74,7 @@ impl Asked {
                 ArgumentSort::Sort(sort) if knowledge.data.function(id).is_some() => {
                     Answers::Individual(sort)
                 }
-                ArgumentSort::Sort(sort) => {
-                    let fields = knowledge.vectors[sort].fields.iter();
-                    let learnt = knowledge.vectors[sort].learnable;
-                    let width = learnt.unwrap_or_else(|| fields.map(|f| f.width()).sum());
-                    Answers::Values(width)
-                }
+                ArgumentSort::Sort(sort) => Answers::Values(knowledge.vectors[sort].width()),
             },
         };
         let behind = match symbol {
@@ -143,14 +133,36 @@ impl Asked {
 
     /// Some rows of a predicate, for questions about worlds; `known` has the numbers that are in them. None of a function.
     pub fn rows_of<'a>(&'a self, rows: &'a [u32], known: &'a [f64]) -> Option<RowsOf<'a>> {
+        self.at(Rows::new(rows, self.arguments.len(), known))
+    }
+
+    pub(crate) fn at<'a>(&'a self, rows: Rows<'a>) -> Option<RowsOf<'a>> {
         let (predicate, output) = self.predicate()?;
         Some(RowsOf {
             predicate,
             output,
             arguments: &self.arguments,
             rows,
-            known,
         })
+    }
+
+    /// So many rows of its arguments.
+    pub(crate) fn rows<'a>(&self, rows: &'a AskedRows, count: usize) -> Rows<'a> {
+        Rows {
+            individuals: &rows.arguments,
+            arity: self.arguments.len(),
+            count,
+            numbers: &rows.numbers,
+        }
+    }
+
+    /// How many numbers a row has.
+    pub(crate) fn width(&self, knowledge: &KnowledgeBase) -> usize {
+        match self.answers {
+            Answers::Truth | Answers::Individual(_) => 1,
+            Answers::Classes(sort) => knowledge.data.size(sort),
+            Answers::Values(width) => width,
+        }
     }
 
     /// Whether it is a definition.
@@ -165,10 +177,7 @@ impl Asked {
 
     /// How many individuals each argument has to choose from; `None` if one is a number.
     fn sizes(&self, knowledge: &KnowledgeBase) -> Option<Vec<usize>> {
-        let size = |argument: &ArgumentSort| match argument {
-            ArgumentSort::Sort(sort) => Some(knowledge.data.size(*sort)),
-            ArgumentSort::Vector(_) => None,
-        };
+        let size = |argument: &ArgumentSort| Some(knowledge.data.size(argument.sort()?));
         self.arguments.iter().map(size).collect()
     }
 
@@ -225,39 +234,8 @@ impl Asked {
     ) -> Result<Predictions, Diagnostics> {
         let arity = self.arguments.len();
         self.check(knowledge, rows, known)?;
-        let count = match arity {
-            0 => 1,
-            _ => rows.len() / arity,
-        };
-        let mut numbers: Vec<f64> = match self.symbol {
-            Symbol::Definition => {
-                let what = format!(
-                    "what definition `{}` says depends on a semantics and its parameters",
-                    self.name
-                );
-                let help = "ask for it with `truths_of`";
-                return Err(Diagnostic::error(Code::CannotPredict, what)
-                    .help(help)
-                    .into());
-            }
-            Symbol::Predicate(id, _) => {
-                model.numbers_at(knowledge, id, Rows::new(rows, arity, known))?
-            }
-            Symbol::Function(id) => match knowledge.data.function(id) {
-                Some(values) => self.given(knowledge, values, rows, count),
-                None => model.values_at(knowledge, id, Rows::new(rows, arity, known))?,
-            },
-        };
-        let width = match self.answers {
-            Answers::Truth | Answers::Individual(_) => 1,
-            Answers::Classes(sort) => knowledge.data.size(sort),
-            Answers::Values(width) => width,
-        };
-        if numbers.len() != count * width {
-            let found = numbers.len();
-            let what = format!("`{}` has {found} numbers for {count} rows", self.name);
-            return Err(Diagnostic::error(Code::CannotPredict, what).into());
-        }
+        let (of, width) = (Rows::new(rows, arity, known), self.width(knowledge));
+        let mut numbers = self.numbers(knowledge, model, of)?;
         if let Some(at) = numbers.iter().position(|x| !x.is_finite()) {
             let row = at / width.max(1);
             let theory = knowledge.theory();
@@ -286,37 +264,63 @@ impl Asked {
         })
     }
 
+    /// What a model says of rows that are there, as it says it: logits of a network.
+    pub(crate) fn numbers(
+        &self,
+        knowledge: &KnowledgeBase,
+        model: &mut Model,
+        rows: Rows<'_>,
+    ) -> Result<Vec<f64>, Diagnostics> {
+        let refuse = |what: String| Diagnostic::error(Code::CannotPredict, what);
+        let numbers = match self.symbol {
+            Symbol::Definition => {
+                let name = &self.name;
+                let what = format!(
+                    "what definition `{name}` says depends on a semantics and its parameters"
+                );
+                return Err(refuse(what).help("ask for it with `truths_of`").into());
+            }
+            Symbol::Predicate(id, _) => model.numbers_at(knowledge, id, rows)?,
+            Symbol::Function(id) => match knowledge.data.function(id) {
+                Some(values) => self.given(knowledge, (id, values), rows),
+                None => model.values_at(knowledge, id, rows)?,
+            },
+        };
+        let (found, count) = (numbers.len(), rows.count);
+        if found != count * self.width(knowledge) {
+            let what = format!("`{}` has {found} numbers for {count} rows", self.name);
+            return Err(refuse(what).into());
+        }
+        Ok(numbers)
+    }
+
     /// The values of a function that is given by data.
     fn given(
         &self,
         knowledge: &KnowledgeBase,
-        values: &FunctionData,
-        rows: &[u32],
-        count: usize,
+        (id, values): (FunctionId, &FunctionData),
+        rows: Rows<'_>,
     ) -> Vec<f64> {
-        let arity = self.arguments.len();
         // What is given by data has individuals only.
         let sizes = self.sizes(knowledge).unwrap_or_default();
-        let place = |row: usize| {
-            let tuple = sizes.iter().zip(&rows[row * arity..]);
-            tuple.fold(0, |place, (size, &i)| place * size + i as usize)
+        let place = |row: &[u32]| {
+            let digits = sizes.iter().zip(row);
+            digits.fold(0, |place, (size, &i)| place * size + i as usize)
         };
-        let places = (0..count).map(place);
-        match (values, self.answers) {
-            (FunctionData::Individuals(values), _) => places
-                .filter_map(|at| values.get(at))
+        match values {
+            FunctionData::Individuals(values) => (rows.iter())
+                .filter_map(|row| values.get(place(row)))
                 .map(|&i| f64::from(i))
                 .collect(),
-            (FunctionData::Reals(values), Answers::Values(width)) => places
-                .filter_map(|at| values.get(at * width..(at + 1) * width))
-                .flatten()
+            FunctionData::Reals(_) => (rows.iter())
+                .flat_map(|row| knowledge.data.function_numbers(id, row))
                 .copied()
                 .collect(),
-            _ => Vec::new(),
         }
     }
 
-    fn check(
+    /// Whether there are these individuals and numbers.
+    pub(crate) fn check(
         &self,
         knowledge: &KnowledgeBase,
         rows: &[u32],
@@ -337,11 +341,11 @@ impl Asked {
                 .into()),
             };
         }
-        let size = |argument: &ArgumentSort| match argument {
-            ArgumentSort::Sort(sort) => knowledge.data.size(*sort),
-            ArgumentSort::Vector(_) => known.len(),
-        };
-        let sizes: Vec<usize> = self.arguments.iter().map(size).collect();
+        let size = |sort| knowledge.data.size(sort);
+        let arguments = self.arguments.iter();
+        let sizes: Vec<usize> = arguments
+            .map(|argument| argument.sort().map_or(known.len(), size))
+            .collect();
         for (i, row) in rows.chunks_exact(arity).enumerate() {
             let none = (0..arity).find(|&k| row[k] as usize >= sizes[k]);
             if let Some(k) = none {

@@ -49,11 +49,8 @@ impl Spread {
         });
         let sizes = theory.predicates.iter().map(|predicate| {
             let before = predicate.arguments.iter().rev().skip(1).rev();
-            let size = |argument: &logltn::theory::ArgumentSort| match argument {
-                logltn::theory::ArgumentSort::Sort(sort) => knowledge.data.size(*sort),
-                logltn::theory::ArgumentSort::Vector(_) => 0,
-            };
-            before.map(size).collect()
+            let size = |sort| knowledge.data.size(sort);
+            before.map(|of| of.sort().map_or(0, size)).collect()
         });
         Spread {
             entropy,

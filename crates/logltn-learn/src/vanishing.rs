@@ -1,9 +1,7 @@
 //! What is said of axioms that pull on nothing, and why they may.
 
+use crate::axioms::{NAMED, listed};
 use logltn::{Aggregator, Code, Diagnostic, Implies, Not, PlannedAxiom, Semantics, Span, Theory};
-
-/// How many axioms are named; a family can have thousands.
-const NAMED: usize = 4;
 
 /// These axioms have had no gradient, at one look after the other.
 pub(crate) fn of_axioms(
@@ -12,23 +10,12 @@ pub(crate) fn of_axioms(
     axioms: &[(String, Span)],
     step: u64,
 ) -> Diagnostic {
-    let names: Vec<String> = (axioms.iter().take(NAMED))
-        .map(|(name, _)| format!("`{name}`"))
-        .collect();
-    let more = axioms.len() - names.len();
-    let message = match axioms {
-        [(name, _)] => format!("step {step}: the gradient of axiom `{name}` is still zero"),
-        _ if more > 0 => format!(
-            "step {step}: the gradients of {} axioms are still zero: {} and {more} more",
-            axioms.len(),
-            names.join(", ")
-        ),
-        _ => format!(
-            "step {step}: the gradients of axioms {} are still zero",
-            names
-                .join(" and ")
-                .replacen(" and ", ", ", names.len().saturating_sub(2))
-        ),
+    let names: Vec<&str> = axioms.iter().map(|(name, _)| name.as_str()).collect();
+    let (count, names) = (names.len(), listed(&names));
+    let message = match count {
+        1 => format!("step {step}: the gradient of axiom {names} is still zero"),
+        2..=NAMED => format!("step {step}: the gradients of axioms {names} are still zero"),
+        _ => format!("step {step}: the gradients of {count} axioms are still zero: {names}"),
     };
     let mut warning = Diagnostic::warning(Code::VanishingGradient, message);
     // A mark for each declaration; the members of a family share one.

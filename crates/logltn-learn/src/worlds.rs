@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::axioms;
 use crate::degrees::largest;
 use crate::knowledge::KnowledgeBase;
-use crate::model::Model;
+use crate::model::{Model, Rows};
 use crate::predictions::Predictions;
 use crate::random::Random;
 
@@ -20,14 +20,8 @@ pub fn plan_of_laws(data: &Data, outputs: &[Output], laws: &[String]) -> Result<
     let mut data = data.clone();
     data.set_laws(laws);
     let plan = Plan::for_worlds(&data, outputs)?;
-    let names = plan.axioms().iter().map(|axiom| axiom.name.as_str());
-    match laws
-        .iter()
-        .find(|law| law.ends_with(']') && !names.clone().any(|name| name == *law))
-    {
-        Some(law) => Err(axioms::no_such(law, names).into()),
-        None => Ok(plan),
-    }
+    axioms::check_members(&plan, laws.iter().map(String::as_str))?;
+    Ok(plan)
 }
 
 /// Whether these are axioms or families of a theory, or may be members of families.
@@ -147,12 +141,12 @@ impl Worlds {
     fn found<'a>(&'a self, of: &'a RowsOf) -> impl Iterator<Item = Option<(usize, usize)>> + 'a {
         let places = &self.places[of.predicate];
         let mut key = Vec::with_capacity(of.arguments.len());
-        (0..of.count()).map(move |row| {
+        of.rows.iter().map(move |row| {
             key.clear();
-            let own = of.arguments.iter().zip(of.row(row));
+            let own = of.arguments.iter().zip(row);
             key.extend(own.map(|(argument, &i)| match argument {
                 ArgumentSort::Sort(_) => u64::from(i),
-                ArgumentSort::Vector(_) => of.known[i as usize].to_bits(),
+                ArgumentSort::Vector(_) => of.rows.numbers[i as usize].to_bits(),
             }));
             places.get(&key).copied()
         })
@@ -212,9 +206,7 @@ pub struct RowsOf<'a> {
     pub(crate) output: Output,
     /// What a row has, without the class.
     pub(crate) arguments: &'a [ArgumentSort],
-    pub(crate) rows: &'a [u32],
-    /// The numbers that are in them.
-    pub(crate) known: &'a [f64],
+    pub(crate) rows: Rows<'a>,
 }
 
 impl<'a> RowsOf<'a> {
@@ -228,20 +220,8 @@ impl<'a> RowsOf<'a> {
             predicate: request.predicate,
             output,
             arguments: &arguments[..request.shape.len()],
-            rows: request.individuals(),
-            known: request.numbers(),
+            rows: request.into(),
         })
-    }
-
-    fn count(&self) -> usize {
-        self.rows
-            .len()
-            .checked_div(self.arguments.len())
-            .unwrap_or(1)
-    }
-
-    pub(crate) fn row(&self, row: usize) -> &[u32] {
-        &self.rows[row * self.arguments.len()..(row + 1) * self.arguments.len()]
     }
 
     /// How many variables a row has.
@@ -262,7 +242,7 @@ pub fn world(
     of: &RowsOf,
     said: &Predictions,
 ) -> Result<InWorld, Diagnostics> {
-    let (mut places, mut found) = (vec![None; of.count()], None);
+    let (mut places, mut found) = (vec![None; of.rows.count], None);
     if let Some(worlds) = worlds {
         places = worlds.found(of).collect();
         found = Some(worlds.engine.world()?);
@@ -274,7 +254,7 @@ pub fn world(
     let mut states = Vec::with_capacity(places.len());
     for ((row, place), degrees) in (places.into_iter().enumerate()).zip(said.rows()) {
         let mut own = likelier(of.output.kind, degrees);
-        let is_new = rows.insert(of.row(row));
+        let is_new = rows.insert(of.rows.row(row));
         for (k, state) in own.iter_mut().enumerate() {
             let in_laws = found
                 .as_ref()
@@ -326,7 +306,7 @@ fn states(
 ) -> Vec<Vec<u32>> {
     let places: Vec<_> = match world {
         Some((worlds, _)) => worlds.found(of).collect(),
-        None => vec![None; of.count()],
+        None => vec![None; of.rows.count],
     };
     let width = said.width.max(1);
     let per_row = of.variables(width);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use logltn::Precision as Real;
-use logltn::theory::{ColumnSort, PredicateId};
+use logltn::theory::PredicateId;
 use logltn::{
     Code, Data, Diagnostic, Diagnostics, Engine, Identified, Identify, Output, OutputKind,
     Parameters, PlanOptions, Support,
@@ -146,10 +146,7 @@ fn asking(
                 let theory = about.data.theory();
                 let shape: Vec<usize> = (theory.definition(definition).into_iter())
                     .flat_map(|id| theory[id].parameters())
-                    .filter_map(|parameter| match parameter.sort {
-                        ColumnSort::Sort(sort) => Some(about.data.size(sort)),
-                        ColumnSort::Int | ColumnSort::Real => None,
-                    })
+                    .filter_map(|parameter| Some(about.data.size(parameter.sort.sort()?)))
                     .collect();
                 return Ok((written(&(shape, truths)), Diagnostics::new()));
             }

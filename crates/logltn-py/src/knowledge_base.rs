@@ -13,10 +13,10 @@ use logltn::{
     ArgumentShape, Code, Data, Diagnostic, Diagnostics, Engine, Evaluation, Exchange, Output,
     OutputKind, Parameters, Plan, PlanOptions, Semantics, Space, StandIns,
 };
-use logltn_learn::{AxiomSettings, set_axioms};
+use logltn_learn::{AxiomSettings, check_members, set_axioms};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList};
+use pyo3::types::{IntoPyDict, PyByteArray, PyBytes, PyDict, PyList};
 use rayon::ThreadPool;
 
 use crate::array::Array;
@@ -55,31 +55,27 @@ pub struct Parts {
     pub data: Data,
     /// The data without what comes with each call.
     pub known: Option<Data>,
-    pub outputs: Vec<Output>,
     pub semantics: Semantics,
-    pub axioms: BTreeMap<String, AxiomSettings>,
-    pub options: PlanOptions,
-    /// Whether to compute in double precision; `None` if the values decide.
-    pub double: Option<bool>,
-    /// p_forall of the aggregation over axioms, if set separately.
-    pub p_axioms: Option<f64>,
-    /// Whether bindings with an empty `exists`, and axioms without bindings, are left out of means.
-    pub leave_out_empty: bool,
+    pub recipe: Recipe,
     pub threads: Option<usize>,
     /// Warnings about theory and data.
     pub warnings: Diagnostics,
 }
 
 /// What is needed to make engines.
+#[derive(Default)]
 pub struct Recipe {
-    double: Option<bool>,
-    p_axioms: Option<f64>,
-    leave_out_empty: bool,
+    /// Whether to compute in double precision; `None` if the values decide.
+    pub double: Option<bool>,
+    /// p_forall of the aggregation over axioms, if set separately.
+    pub p_axioms: Option<f64>,
+    /// Whether bindings with an empty `exists`, and axioms without bindings, are left out of means.
+    pub leave_out_empty: bool,
     pub axioms: BTreeMap<String, AxiomSettings>,
     pub outputs: Vec<Output>,
     pub options: PlanOptions,
     /// The data without what comes with each call, with stand-ins for it if plans can be reused across calls.
-    known: Option<(Data, Vec<StandIns>)>,
+    pub known: Option<(Data, Vec<StandIns>)>,
     /// Stops planning and evaluation, for one process at a time.
     pub stop: Arc<AtomicBool>,
 }
@@ -256,16 +252,20 @@ impl KnowledgeBase {
             options.memory = memory.unwrap_or(options.memory);
             options.sharded = sharded;
             options.share = share;
-            let parts = Parts {
-                data,
-                known: Some(known),
-                outputs,
-                semantics,
-                axioms,
-                options,
+            let recipe = Recipe {
                 double,
                 p_axioms,
                 leave_out_empty,
+                axioms,
+                outputs,
+                options,
+                ..Recipe::default()
+            };
+            let parts = Parts {
+                data,
+                known: Some(known),
+                semantics,
+                recipe,
                 threads,
                 warnings: found,
             };
@@ -625,40 +625,32 @@ impl KnowledgeBase {
         let Parts {
             mut data,
             mut known,
-            outputs,
             semantics,
-            axioms,
-            options,
-            double,
-            p_axioms,
-            leave_out_empty,
+            mut recipe,
             threads,
             warnings,
         } = parts;
-        let stop = Arc::new(AtomicBool::new(false));
+        let Recipe {
+            outputs,
+            options,
+            stop,
+            ..
+        } = &recipe;
         for data in std::iter::once(&mut data).chain(&mut known) {
-            data.set_stop(Arc::clone(&stop));
-            if leave_out_empty {
+            data.set_stop(Arc::clone(stop));
+            if recipe.leave_out_empty {
                 *data = data.without_empty(&semantics);
             }
         }
-        let ctrl_c = CtrlC::new(Arc::clone(&pool), Arc::clone(&stop));
+        let ctrl_c = CtrlC::new(Arc::clone(&pool), Arc::clone(stop));
         let plan = py.detach(|| {
-            ctrl_c.interruptible(|| Plan::new_with(&data, &outputs, &semantics, &options))
+            ctrl_c.interruptible(|| Plan::new_with(&data, outputs, &semantics, options))
         });
         if let Some(error) = ctrl_c.raised() {
             return Err(Failure::Python(error));
         }
         let plan = plan?;
-        let names = || plan.axioms().iter().map(|axiom| axiom.name.as_str());
-        if let Some(law) =
-            (data.laws().iter()).find(|law| law.ends_with(']') && !names().any(|name| name == *law))
-        {
-            let what = format!("the theory has no axiom `{law}`");
-            let error = Diagnostic::error(Code::UnknownAxiom, what);
-            let error = error.maybe_help(logltn::did_you_mean(law, names()));
-            return Err(Diagnostics::from(error).into());
-        }
+        check_members(&plan, data.laws().iter().map(String::as_str))?;
         // The theory's own were reported when it was read.
         warn(py, plan.warnings())?;
         let plan = Arc::new(plan);
@@ -668,7 +660,7 @@ impl KnowledgeBase {
         let streams: Vec<TableId> = streams.filter(|t| data.streams_table(*t)).collect();
         // For exact probabilities it matters whether two rows are about the same individual.
         let anybody = if semantics.exact { &[] } else { &streams[..] };
-        let known = known.map(|known| known.with_stand_ins(anybody, &outputs));
+        let known = known.map(|known| known.with_stand_ins(anybody, outputs));
         // With a known size, all processes would appear to share one sort.
         let hides = |known: &(Data, Vec<StandIns>)| {
             let is_alone = |sort| known.1.iter().any(|s| s.of == sort && s.alone);
@@ -681,16 +673,8 @@ impl KnowledgeBase {
             let hidden = options.sharded && hides(known);
             !(streams.is_empty() || looked_into || hidden)
         });
-        let recipe = Arc::new(Recipe {
-            double,
-            p_axioms,
-            leave_out_empty,
-            axioms,
-            outputs,
-            options,
-            known,
-            stop,
-        });
+        recipe.known = known;
+        let recipe = Arc::new(recipe);
         let predicates = (0..theory.predicates.len() as u32).map(PredicateId);
         let settled = predicates.map(|p| plan.asks_first_bindings(p)).collect();
         let process = Process::new(&recipe, &plan, pool)?;
@@ -839,11 +823,8 @@ impl Evaluated {
 
     /// By name.
     fn truths<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
-        for (name, axiom) in self.names.iter().zip(&self.evaluation.axioms) {
-            dict.set_item(name, axiom.truth)?;
-        }
-        Ok(dict)
+        let axioms = self.evaluation.axioms.iter();
+        (self.names.iter().zip(axioms.map(|a| a.truth))).into_py_dict(py)
     }
 
     /// How often an `exists` had no candidates and an observation had probability 0, over all axioms.
@@ -855,19 +836,13 @@ impl Evaluated {
 
     /// How often an `exists` had no candidates, by axiom name.
     fn empty_exists<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
-        for (name, axiom) in self.names.iter().zip(&self.evaluation.axioms) {
-            dict.set_item(name, axiom.empty_exists)?;
-        }
-        Ok(dict)
+        let axioms = self.evaluation.axioms.iter();
+        (self.names.iter().zip(axioms.map(|a| a.empty_exists))).into_py_dict(py)
     }
 
     /// How many observations have probability 0, by axiom name.
     fn impossible<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
-        for (name, axiom) in self.names.iter().zip(&self.evaluation.axioms) {
-            dict.set_item(name, axiom.impossible)?;
-        }
-        Ok(dict)
+        let axioms = self.evaluation.axioms.iter();
+        (self.names.iter().zip(axioms.map(|a| a.impossible))).into_py_dict(py)
     }
 }

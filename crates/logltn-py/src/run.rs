@@ -16,7 +16,7 @@ use pyo3::types::PyBytes;
 use serde_json::{Map, Value, json};
 
 use crate::error::{guarded, warn};
-use crate::knowledge_base::{KnowledgeBase, Parts};
+use crate::knowledge_base::{KnowledgeBase, Parts, Recipe};
 use crate::pool::pool;
 
 /// Tensors by name: shape, and numbers of single precision in row-major order.
@@ -67,13 +67,14 @@ pub fn load_run(
         let parts = Parts {
             data: project.data,
             known: None,
-            outputs: project.outputs,
             semantics: project.manifest.semantics,
-            axioms: project.manifest.axiom_settings(),
-            options,
-            double,
-            p_axioms: None,
-            leave_out_empty: false,
+            recipe: Recipe {
+                axioms: project.manifest.axiom_settings(),
+                outputs: project.outputs,
+                options,
+                double,
+                ..Recipe::default()
+            },
             threads,
             warnings,
         };

@@ -220,6 +220,16 @@ pub enum ColumnSort {
     Real,
 }
 
+impl ColumnSort {
+    /// That of individuals.
+    pub fn sort(self) -> Option<SortId> {
+        match self {
+            ColumnSort::Sort(sort) => Some(sort),
+            ColumnSort::Int | ColumnSort::Real => None,
+        }
+    }
+}
+
 /// The type of an argument of a predicate or a function, or of a function's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ArgumentSort {
@@ -228,6 +238,16 @@ pub enum ArgumentSort {
     /// Numbers that a function returned. `Real` is a vector of width 1, and may also be a number or the cell of an `Int`
     /// or `Real` column.
     Vector(usize),
+}
+
+impl ArgumentSort {
+    /// That of individuals.
+    pub fn sort(self) -> Option<SortId> {
+        match self {
+            ArgumentSort::Sort(sort) => Some(sort),
+            ArgumentSort::Vector(_) => None,
+        }
+    }
 }
 
 /// A table: named columns, rows from data.

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use indicatif::{ProgressBar, ProgressStyle};
 use logltn::theory::{ArgumentSort, Sort, SortKind};
 use logltn::{Code, Diagnostic, Diagnostics, OutputKind, harmless};
+use logltn_learn::AskedRows;
 use logltn_learn::{Answers, Foretold, Predictions};
-use logltn_train::project::AskedRows;
 use logltn_train::train::{Asking, Predictor};
 
 use crate::commands::meaning::Operators;

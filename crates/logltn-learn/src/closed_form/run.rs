@@ -69,9 +69,10 @@ impl<T: Real> Work<T> {
         &mut self.values[plan.range(at, rows)]
     }
 
-    /// The result of the closed form for each row.
+    /// The result for each row.
     pub fn root(&self, plan: &Plan, out: &mut [T]) {
-        match self.result(plan, plan.root, out.len()) {
+        let rows = out.len() / plan.shapes[plan.root].length.max(1);
+        match self.result(plan, plan.root, rows) {
             [one] => out.fill(*one),
             all => out.copy_from_slice(all),
         }

@@ -108,6 +108,23 @@ pub(crate) struct Tape {
 }
 
 impl Tape {
+    /// What passes on this many numbers.
+    pub fn of_leaf(length: usize) -> Tape {
+        let mut tape = Tape::default();
+        let leaf = Leaf {
+            argument: 0,
+            from: 0,
+            length,
+        };
+        let root = tape.leaf(leaf);
+        tape.finish(root)
+    }
+
+    /// How many numbers the result is.
+    pub fn result_length(&self) -> usize {
+        self.shapes[self.root].length
+    }
+
     /// Ends it, with this result.
     pub(super) fn finish(mut self, root: usize) -> Tape {
         self.root = root;

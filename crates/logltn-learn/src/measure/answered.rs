@@ -1,8 +1,9 @@
 //! Predictions for the rows of metrics beside the known values, for plots.
 
-use logltn::{Diagnostics, OutputKind};
+use logltn::Diagnostics;
 
 use super::{Answer, Measures};
+use crate::degrees::{degree, degrees};
 use crate::knowledge::KnowledgeBase;
 use crate::model::Model;
 
@@ -68,25 +69,24 @@ impl Measures {
             }
             let answers = match &measure.answer {
                 Answer::Classes { said, known } => {
-                    let numbers = said.numbers(knowledge, model, worlds)?;
+                    let mut numbers = said.numbers(knowledge, model, worlds)?;
                     let classes = numbers.len() / known.len().max(1);
-                    let rows = numbers.chunks_exact(classes.max(1));
+                    let rows = numbers.chunks_exact_mut(classes.max(1));
+                    rows.for_each(|row| degrees(said.kind(worlds), row));
                     Compared::Classes {
                         classes,
-                        said: rows
-                            .flat_map(|row| degrees(row, said.kind(worlds)))
-                            .collect(),
+                        said: numbers,
                         known: known.clone(),
                     }
                 }
                 Answer::Truths { said, known } => Compared::Truths {
                     said: (said.scores(knowledge, model, worlds)?.into_iter())
-                        .map(|score| degree(score, said.kind(worlds)))
+                        .map(|score| degree(said.kind(worlds), score))
                         .collect(),
                     known: known.clone(),
                 },
-                Answer::Values { known, .. } => Compared::Values {
-                    said: measure.values(knowledge, model)?,
+                Answer::Values { asked, rows, known } => Compared::Values {
+                    said: asked.numbers(knowledge, model, asked.rows(rows, known.len()))?,
                     known: known.clone(),
                 },
                 Answer::Ranks(_) | Answer::Rows(_) => continue,
@@ -98,27 +98,5 @@ impl Measures {
             });
         }
         Ok(found)
-    }
-}
-
-/// A score as a truth degree. The scores of a softmax are logs of probabilities.
-fn degree(score: f64, kind: OutputKind) -> f64 {
-    match kind {
-        OutputKind::Sigmoid => 1.0 / (1.0 + (-score).exp()),
-        OutputKind::Truth => score,
-        OutputKind::Softmax | OutputKind::LogTruth => score.exp().min(1.0),
-    }
-}
-
-/// The numbers of a row's classes as truth degrees.
-fn degrees(row: &[f64], kind: OutputKind) -> Vec<f64> {
-    match kind {
-        OutputKind::Softmax => {
-            let most = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let shares: Vec<f64> = row.iter().map(|x| (x - most).exp()).collect();
-            let sum: f64 = shares.iter().sum();
-            shares.into_iter().map(|share| share / sum).collect()
-        }
-        kind => row.iter().map(|x| degree(*x, kind)).collect(),
     }
 }

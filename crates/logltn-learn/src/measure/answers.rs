@@ -1,42 +1,43 @@
 //! The value of a predicate for rows.
 
-use logltn::theory::PredicateId;
-use logltn::{Code, Diagnostic, Diagnostics, Output, OutputKind};
+use logltn::{Diagnostics, Output, OutputKind};
 
-use super::check::Tuples;
-use crate::degrees::{degrees, largest};
-use crate::knowledge::{Ground, KnowledgeBase};
+use crate::asked_rows::AskedRows;
+use crate::degrees::{degree, degrees, largest};
+use crate::knowledge::KnowledgeBase;
 use crate::metrics::{MetricError, Scores};
-use crate::model::{Model, Rows};
-use crate::worlds::{RowsOf, Worlds};
+use crate::model::Model;
+use crate::predict::Asked;
+use crate::worlds::Worlds;
 
 /// A predicate and the rows that it is queried at.
 pub(super) struct Answers {
-    pub predicate: PredicateId,
-    pub output: Output,
-    /// How many individuals its rows have: all arguments, or all but the last.
-    arity: usize,
-    tuples: Vec<u32>,
-    /// Those that is in the rows.
-    numbers: Vec<f64>,
-    rows: usize,
+    pub asked: Asked,
+    output: Output,
+    /// Without the argument that picks a class.
+    rows: AskedRows,
+    count: usize,
     /// The last argument of each row, if that picks a class.
     pub classes: Vec<u32>,
 }
 
 impl Answers {
-    /// Rows of all `arguments`.
-    pub fn new(predicate: PredicateId, output: Output, arguments: usize, rows: Tuples) -> Answers {
-        let arity = arguments - usize::from(output.per_class);
-        let all = rows.arguments.chunks_exact(arguments.max(1));
+    /// So many rows of all arguments.
+    pub fn new(asked: Asked, all: AskedRows, count: usize) -> Answers {
+        let arity = asked.arguments().len();
+        let output = (asked.predicate()).map_or(Output::truth(), |(_, output)| output);
+        let AskedRows { arguments, numbers } = all;
+        let whole = arguments.chunks_exact((arity + usize::from(output.per_class)).max(1));
+        let own = whole.clone().flat_map(|row| &row[..arity]).copied();
         Answers {
-            predicate,
+            rows: AskedRows {
+                arguments: own.collect(),
+                numbers,
+            },
+            classes: whole.flat_map(|row| &row[arity..]).copied().collect(),
+            count,
             output,
-            arity,
-            rows: rows.rows,
-            numbers: rows.numbers,
-            tuples: all.clone().flat_map(|row| &row[..arity]).copied().collect(),
-            classes: all.flat_map(|row| &row[arity..]).copied().collect(),
+            asked,
         }
     }
 
@@ -48,17 +49,12 @@ impl Answers {
         worlds: Option<&Worlds>,
     ) -> Result<(Vec<usize>, Vec<f64>), Diagnostics> {
         let numbers = self.numbers(knowledge, model, worlds)?;
-        let width = numbers.len() / self.rows.max(1);
+        let width = numbers.len() / self.count.max(1);
         let rows = numbers.chunks_exact(width.max(1));
         let class = |row: &[f64]| {
             let class = largest(row);
-            let score = score(row, class, self.output.kind);
-            let degree = match self.output.kind {
-                OutputKind::Softmax | OutputKind::LogTruth => score.exp(),
-                OutputKind::Sigmoid => 1.0 / (1.0 + (-score).exp()),
-                OutputKind::Truth => score,
-            };
-            (class, degree)
+            let kind = self.output.kind;
+            (class, degree(kind, score(row, class, kind)))
         };
         Ok(rows.map(class).unzip())
     }
@@ -85,7 +81,7 @@ impl Answers {
         if !self.output.per_class {
             return Ok(numbers);
         }
-        let width = numbers.len() / self.rows.max(1);
+        let width = numbers.len() / self.count.max(1);
         let rows = numbers.chunks_exact(width.max(1)).zip(&self.classes);
         Ok(rows
             .map(|(row, &class)| score(row, class as usize, self.kind(worlds)))
@@ -99,55 +95,30 @@ impl Answers {
         model: &mut Model,
         worlds: Option<&Worlds>,
     ) -> Result<Vec<f64>, Diagnostics> {
-        let rows = Rows {
-            individuals: &self.tuples,
-            arity: self.arity,
-            count: self.rows,
-            numbers: &self.numbers,
-        };
-        let mut numbers = model.numbers_at(knowledge, self.predicate, rows)?;
-        let per_row = match &knowledge.predicates[self.predicate] {
-            Ground::ClosedForm(_) if self.output.kind != OutputKind::Softmax => 1,
-            _ => self.width(knowledge),
-        };
-        if numbers.len() != self.rows * per_row {
-            let name = &knowledge.theory()[self.predicate].name;
-            let what = format!(
-                "`{name}` has {} numbers for {} rows",
-                numbers.len(),
-                self.rows
-            );
-            return Err(Diagnostic::error(Code::CannotPredict, what).into());
-        }
-        if let Some(worlds) = worlds.filter(|worlds| worlds.speak_of(self.predicate)) {
-            let rows = numbers.chunks_exact_mut(per_row.max(1));
-            rows.for_each(|row| degrees(self.output.kind, row));
-            let of = RowsOf {
-                predicate: self.predicate,
-                output: self.output,
-                arguments: &knowledge.theory()[self.predicate].arguments[..self.arity],
-                rows: &self.tuples,
-                known: &self.numbers,
-            };
-            worlds.condition(&of, per_row, &mut numbers);
+        let rows = self.asked.rows(&self.rows, self.count);
+        let mut numbers = self.asked.numbers(knowledge, model, rows)?;
+        if let Some(worlds) = worlds.filter(|worlds| self.is_in(worlds))
+            && let Some(of) = self.asked.at(rows)
+        {
+            let width = self.asked.width(knowledge);
+            let each = numbers.chunks_exact_mut(width.max(1));
+            each.for_each(|row| degrees(self.output.kind, row));
+            worlds.condition(&of, width, &mut numbers);
         }
         Ok(numbers)
     }
 
-    /// What the numbers mean: given laws, they are probabilities.
-    pub fn kind(&self, worlds: Option<&Worlds>) -> OutputKind {
-        match worlds.is_some_and(|worlds| worlds.speak_of(self.predicate)) {
-            true => OutputKind::Truth,
-            false => self.output.kind,
-        }
+    /// Whether the laws speak of it.
+    fn is_in(&self, worlds: &Worlds) -> bool {
+        let predicate = self.asked.predicate();
+        predicate.is_some_and(|(id, _)| worlds.speak_of(id))
     }
 
-    fn width(&self, knowledge: &KnowledgeBase) -> usize {
-        use logltn::theory::ArgumentSort;
-        let arguments = &knowledge.theory()[self.predicate].arguments;
-        match (self.output.per_class, arguments.last()) {
-            (true, Some(ArgumentSort::Sort(sort))) => knowledge.data.size(*sort),
-            _ => 1,
+    /// What the numbers mean: given laws, they are probabilities.
+    pub fn kind(&self, worlds: Option<&Worlds>) -> OutputKind {
+        match worlds.is_some_and(|worlds| self.is_in(worlds)) {
+            true => OutputKind::Truth,
+            false => self.output.kind,
         }
     }
 }

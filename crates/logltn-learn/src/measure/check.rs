@@ -1,21 +1,12 @@
 //! Whether a metric fits what it is of, and its rows the arguments.
 
-use std::borrow::Cow;
-
 use logltn::theory::{ArgumentSort, PredicateId, SortKind, SymbolKind};
 use logltn::{Code, ColumnData, Diagnostics, did_you_mean};
 
 use super::Metric;
+use crate::asked_rows::AskedRows;
 use crate::knowledge::{Ground, KnowledgeBase};
 use crate::metrics::MetricKind;
-
-/// Rows of all arguments, row by row: individuals by their indexes, numbers by their places among `numbers`.
-#[derive(Clone, Default)]
-pub(super) struct Tuples {
-    pub arguments: Vec<u32>,
-    pub numbers: Vec<f64>,
-    pub rows: usize,
-}
 
 /// The predicate that is measured: one over individuals and numbers that can be queried at any of
 /// them.
@@ -60,7 +51,7 @@ pub(super) fn tuples(
     arguments: &[ArgumentSort],
     columns: &[ColumnData],
     rows: usize,
-) -> Result<Tuples, Diagnostics> {
+) -> Result<AskedRows, Diagnostics> {
     check_individuals(metric, arguments)?;
     let wrong = |what: String| {
         let what = format!("the rows of `{}`: {what}", metric.label());
@@ -73,50 +64,31 @@ pub(super) fn tuples(
             metric.of
         )));
     }
-    let mut arguments_of: Vec<Cow<'_, [u32]>> = Vec::new();
-    let mut numbers = Vec::new();
     for (i, (column, argument)) in columns.iter().zip(arguments).enumerate() {
         if column.len() != rows {
             let found = column.len();
             return Err(wrong(format!("column {i} has {found} rows, not {rows}")));
         }
         let (cells, sort) = match (column, argument) {
-            (ColumnData::Individuals(cells), ArgumentSort::Sort(sort)) => (cells, sort),
+            (ColumnData::Individuals(cells), ArgumentSort::Sort(sort)) => (cells, *sort),
             (ColumnData::Individuals(_), _) => {
                 return Err(wrong(format!("column {i} does not hold numbers")));
             }
             (_, ArgumentSort::Sort(_)) => {
                 return Err(wrong(format!("column {i} does not hold individuals")));
             }
-            (column, ArgumentSort::Vector(_)) => {
-                let first = numbers.len() as u32;
-                match column {
-                    ColumnData::Int(cells) => numbers.extend(cells.iter().map(|&n| n as f64)),
-                    ColumnData::Real(cells) => numbers.extend(cells),
-                    ColumnData::Individuals(_) => {}
-                }
-                arguments_of.push(Cow::Owned((first..numbers.len() as u32).collect()));
-                continue;
-            }
+            (_, ArgumentSort::Vector(_)) => continue,
         };
-        let (size, name) = (knowledge.data.size(*sort), &knowledge.theory()[*sort].name);
+        let (size, name) = (knowledge.data.size(sort), &knowledge.theory()[sort].name);
         if let Some(row) = cells.iter().position(|&x| x as usize >= size) {
             return Err(wrong(format!(
                 "row {row}: sort `{name}` has no individual {}",
                 cells[row]
             )));
         }
-        arguments_of.push(Cow::Borrowed(cells));
     }
-    if numbers.len() > u32::MAX as usize {
-        return Err(wrong("there are too many numbers to index".to_string()));
-    }
-    let row = |row: usize| arguments_of.iter().map(move |cells| cells[row]);
-    Ok(Tuples {
-        arguments: (0..rows).flat_map(row).collect(),
-        numbers,
-        rows,
-    })
+    let too_many = || wrong("there are too many numbers to index".to_string());
+    AskedRows::of(columns).ok_or_else(too_many)
 }
 
 /// The labels of a sort as rows: each of its individuals with its class.
@@ -126,7 +98,7 @@ pub(super) fn labels(
     predicate: PredicateId,
     sort: &str,
     labels: &[String],
-) -> Result<Tuples, Diagnostics> {
+) -> Result<AskedRows, Diagnostics> {
     let theory = knowledge.theory();
     let arguments = &theory[predicate].arguments;
     let unknown = || metric.place.mark(theory.unknown(SymbolKind::Sort, sort));
@@ -182,8 +154,7 @@ pub(super) fn labels(
         };
         rows.extend([individual as u32, class as u32]);
     }
-    Ok(Tuples {
-        rows: labels.len(),
+    Ok(AskedRows {
         arguments: rows,
         numbers: Vec::new(),
     })

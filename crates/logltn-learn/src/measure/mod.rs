@@ -6,17 +6,18 @@ mod check;
 mod ranks;
 mod row_check;
 
-use logltn::theory::{ArgumentSort, FunctionId, SymbolKind};
-use logltn::{Code, ColumnData, Diagnostic, Diagnostics, FunctionData};
+use logltn::theory::{ArgumentSort, SymbolKind};
+use logltn::{Code, ColumnData, Diagnostic, Diagnostics};
 
+use crate::asked_rows::AskedRows;
 use crate::knowledge::KnowledgeBase;
 use crate::metrics::{Against, Figure, MetricError, MetricKind, Scores};
-use crate::model::{Model, Rows};
+use crate::model::Model;
+use crate::predict::Asked;
 use crate::spanned::Place;
 use crate::worlds::Worlds;
 pub use answered::{Answered, Compared};
 use answers::Answers;
-use check::Tuples;
 use ranks::Ranked;
 use row_check::RowCheck;
 
@@ -155,18 +156,13 @@ impl Measures {
             worlds.prepare(knowledge, model)?;
         }
         for measure in &self.all {
-            match &measure.answer {
-                Answer::Values { function, .. } => {
-                    if knowledge.data.function(*function).is_none() {
-                        model.prepare_function(knowledge, *function)?;
-                    }
-                }
-                Answer::Classes { said, .. } | Answer::Truths { said, .. } => {
-                    model.prepare_predicate(knowledge, said.predicate)?;
-                }
-                Answer::Ranks(ranked) => model.prepare_predicate(knowledge, ranked.predicate)?,
-                Answer::Rows(_) => {}
-            }
+            let asked = match &measure.answer {
+                Answer::Values { asked, .. } => asked,
+                Answer::Classes { said, .. } | Answer::Truths { said, .. } => &said.asked,
+                Answer::Ranks(ranked) => &ranked.asked,
+                Answer::Rows(_) => continue,
+            };
+            asked.prepare(knowledge, model)?;
         }
         Ok(())
     }
@@ -230,9 +226,8 @@ enum Answer {
     Ranks(Ranked),
     /// The right value of each row.
     Values {
-        function: FunctionId,
-        arity: usize,
-        tuples: Tuples,
+        asked: Asked,
+        rows: AskedRows,
         known: Vec<f64>,
     },
     /// Whole rows of a table must come out right.
@@ -307,37 +302,13 @@ impl Measure {
                 let ranks = ranked.ranks(knowledge, model, worlds)?;
                 ranked.value(&ranks)
             }
-            Answer::Values { known, .. } => self.of_values(&self.values(knowledge, model)?, known),
+            Answer::Values { asked, rows, known } => {
+                let said = asked.numbers(knowledge, model, asked.rows(rows, known.len()))?;
+                self.of_values(&said, known)
+            }
             Answer::Rows(_) => Err(MetricError::Empty),
         };
         self.told(value)
-    }
-
-    /// The value of a function for its rows.
-    fn values(
-        &self,
-        knowledge: &KnowledgeBase,
-        model: &mut Model,
-    ) -> Result<Vec<f64>, Diagnostics> {
-        let Answer::Values {
-            function,
-            arity,
-            tuples,
-            ..
-        } = &self.answer
-        else {
-            return Ok(Vec::new());
-        };
-        if let Some(FunctionData::Reals(_)) = knowledge.data.function(*function).map(AsRef::as_ref)
-        {
-            // In its own precision.
-            let rows =
-                (0..tuples.rows).map(|row| &tuples.arguments[row * arity..(row + 1) * arity]);
-            let numbers = rows.flat_map(|row| knowledge.data.function_numbers(*function, row));
-            return Ok(numbers.copied().collect());
-        }
-        let (rows, numbers) = (&tuples.arguments, &tuples.numbers);
-        model.values_at(knowledge, *function, Rows::new(rows, *arity, numbers))
     }
 
     fn of_classes(
@@ -378,12 +349,13 @@ fn classes_or_truths(knowledge: &KnowledgeBase, metric: &Metric) -> Result<Answe
     let predicate = check::predicate(knowledge, metric)?;
     let output = knowledge.outputs[predicate];
     let arguments = &theory[predicate].arguments;
+    let asked = Asked::new(knowledge, &metric.of)?;
     let against = metric.kind.against();
     let name = metric.kind.name();
     match &metric.known {
         Known::Truths(rows, known) if against != Against::Classes => {
             let tuples = check::tuples(knowledge, metric, arguments, rows, known.len())?;
-            let said = Answers::new(predicate, output, arguments.len(), tuples);
+            let said = Answers::new(asked, tuples, known.len());
             let known = known.clone();
             Ok(Answer::Truths { said, known })
         }
@@ -412,9 +384,10 @@ fn classes_or_truths(knowledge: &KnowledgeBase, metric: &Metric) -> Result<Answe
                     let count = rows.first().map_or(0, ColumnData::len);
                     check::tuples(knowledge, metric, arguments, rows, count)?
                 }
-                _ => Tuples::default(),
+                _ => AskedRows::default(),
             };
-            let said = Answers::new(predicate, output, arguments.len(), tuples);
+            let count = tuples.arguments.len() / arguments.len().max(1);
+            let said = Answers::new(asked, tuples, count);
             let known = said.classes.iter().map(|&c| c as usize).collect();
             Ok(Answer::Classes { said, known })
         }
@@ -455,12 +428,10 @@ fn values(knowledge: &KnowledgeBase, metric: &Metric) -> Result<Answer, Diagnost
         let what = format!("`{}` needs rows with their value", metric.kind.name());
         return Err(metric.wrong(Code::MetricDoesNotFit, what).into());
     };
-    let arity = declared.arguments.len();
-    let tuples = check::tuples(knowledge, metric, &declared.arguments, rows, known.len())?;
+    let rows = check::tuples(knowledge, metric, &declared.arguments, rows, known.len())?;
     Ok(Answer::Values {
-        function,
-        arity,
-        tuples,
+        asked: Asked::new(knowledge, &metric.of)?,
+        rows,
         known: known.clone(),
     })
 }

@@ -5,16 +5,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use logltn::theory::{ArgumentSort, PredicateId, SymbolKind};
 use logltn::vector::Real;
-use logltn::{Code, ColumnData, Diagnostics, Output, OutputKind};
+use logltn::{Code, ColumnData, Diagnostics, OutputKind};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::answers::Answers;
-use super::check::Tuples;
 use super::{Known, Metric, check};
+use crate::asked_rows::AskedRows;
 use crate::knowledge::{Ground, KnowledgeBase};
 use crate::metrics::{Figure, MetricError, MetricKind};
 use crate::model::Model;
+use crate::predict::Asked;
 use crate::slow_work::{Foretold, thousands};
 use crate::worlds::Worlds;
 
@@ -27,7 +28,8 @@ const MOST_QUESTIONS: usize = 512;
 
 /// True rows, one individual of each to be found.
 pub(super) struct Ranked {
-    pub predicate: PredicateId,
+    pub asked: Asked,
+    predicate: PredicateId,
     arity: usize,
     /// Which argument is looked for, and how many individuals its sort has.
     of: usize,
@@ -120,6 +122,7 @@ impl Ranked {
         let count = rows.first().map_or(0, ColumnData::len);
         let tuples = check::tuples(knowledge, metric, arguments, rows, count)?;
         let mut ranked = Ranked {
+            asked: Asked::new(knowledge, &metric.of)?,
             predicate,
             arity: arguments.len(),
             of: *of,
@@ -225,7 +228,7 @@ impl Ranked {
                     })
                     .collect(),
                 None => {
-                    let scores = self.scores((knowledge, worlds), model, output, &questions)?;
+                    let scores = self.scores((knowledge, worlds), model, &questions)?;
                     (block
                         .par_iter()
                         .zip(scores.par_chunks_exact(self.candidates)))
@@ -250,7 +253,6 @@ impl Ranked {
         &self,
         (knowledge, worlds): (&KnowledgeBase, Option<&Worlds>),
         model: &mut Model,
-        output: Output,
         questions: &[u32],
     ) -> Result<Vec<f64>, Diagnostics> {
         let mut tuples = Vec::with_capacity(questions.len() * self.candidates);
@@ -261,12 +263,12 @@ impl Ranked {
                 tuples[start + self.of] = candidate;
             }
         }
-        let rows = Tuples {
-            rows: tuples.len() / self.arity,
+        let count = tuples.len() / self.arity;
+        let rows = AskedRows {
             arguments: tuples,
             numbers: self.numbers.clone(),
         };
-        Answers::new(self.predicate, output, self.arity, rows).scores(knowledge, model, worlds)
+        Answers::new(self.asked.clone(), rows, count).scores(knowledge, model, worlds)
     }
 }
 

@@ -20,9 +20,9 @@ pub(crate) fn half(kind: OutputKind) -> f64 {
 /// they are, once; metrics need not be told.
 ///
 /// ```
-/// # use logltn_learn::metrics::Scores;
-/// assert_eq!(Scores::logits(vec![0.3, -0.1])?.are_true(), [true, false]);
-/// assert_eq!(Scores::truths(vec![0.3, 0.9])?.are_true(), [false, true]);
+/// # use logltn_learn::metrics::{Scores, roc_auc};
+/// let (logits, truths) = (Scores::logits(vec![0.3, -0.1])?, Scores::truths(vec![0.6, 0.4])?);
+/// assert_eq!(roc_auc(&logits, &[true, false])?, roc_auc(&truths, &[true, false])?);
 /// # Ok::<(), logltn_learn::metrics::MetricError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]

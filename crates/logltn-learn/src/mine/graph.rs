@@ -126,10 +126,8 @@ impl Graph {
             ColumnData::Individuals(cells) => cells.as_slice(),
             ColumnData::Int(_) | ColumnData::Real(_) => &[],
         };
-        let sorts = ends.map(|column| match theory[table].columns[column].sort {
-            ColumnSort::Sort(sort) => sort,
-            ColumnSort::Int | ColumnSort::Real => SortId(0),
-        });
+        let sort = |column: usize| theory[table].columns[column].sort.sort();
+        let sorts = ends.map(|column| sort(column).unwrap_or(SortId(0)));
         let (from, to) = (cells(ends[0]), cells(ends[1]));
         let mut by_label: FxHashMap<u32, Vec<(u32, u32)>> = FxHashMap::default();
         for row in 0..rows.rows {
@@ -215,12 +213,8 @@ struct Columns {
 
 /// Two columns of individuals, or two and a third of another sort whose individuals can be written.
 fn columns(theory: &Theory, table: TableId) -> Option<Columns> {
-    let sorts: Option<Vec<SortId>> = (theory[table].columns.iter())
-        .map(|column| match column.sort {
-            ColumnSort::Sort(sort) => Some(sort),
-            ColumnSort::Int | ColumnSort::Real => None,
-        })
-        .collect();
+    let columns = theory[table].columns.iter();
+    let sorts: Option<Vec<SortId>> = columns.map(|column| column.sort.sort()).collect();
     match sorts?.as_slice() {
         [_, _] => Some(Columns {
             ends: [0, 1],

@@ -173,10 +173,7 @@ fn tables(data: &Data, how: &Mine) -> Result<Vec<TableId>, Diagnostics> {
             None => found.push(theory.unknown(SymbolKind::Table, name)),
         }
     }
-    match found.has_errors() {
-        true => Err(found),
-        false => Ok(tables),
-    }
+    found.into_result(tables).map(|(tables, _)| tables)
 }
 
 impl std::fmt::Display for Mined {

@@ -4,7 +4,7 @@ use logltn::theory::{FunctionId, PredicateId};
 use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics};
 
 use super::build::{Builder, Symbol};
-use super::{Grounded, Model, Purpose, Rows, is_vector, rows_shape};
+use super::{Model, Purpose, Rows, is_vector, rows_shape};
 use crate::knowledge::KnowledgeBase;
 use crate::slow_work::{Foretold, thousands};
 
@@ -37,22 +37,6 @@ impl Model {
         self.said(predicate, rows)
     }
 
-    fn said(&mut self, predicate: PredicateId, rows: Rows<'_>) -> Result<Vec<f64>, Diagnostics> {
-        if let Some(table) = self.table(&self.behind[predicate]) {
-            return Ok(rows.iter().flat_map(|row| table.read(row)).collect());
-        }
-        match &self.behind[predicate] {
-            Grounded::Closed(_) => self.of_closed_form(predicate, rows),
-            Grounded::Network => {
-                let arguments = self.theory[predicate].arguments.get(..rows.arity);
-                let shape = rows_shape(arguments.ok_or_else(cannot_predict)?)?;
-                let feed = self.feed_of(Symbol::Predicate(predicate), &shape);
-                self.ask_about(feed.ok_or_else(cannot_predict)?, rows)
-            }
-            _ => Err(cannot_predict()),
-        }
-    }
-
     /// The unit and the feed of a symbol for arguments of some shape.
     pub(super) fn feed_of(
         &self,
@@ -67,7 +51,7 @@ impl Model {
     }
 
     /// The values of a unit for rows of individuals.
-    fn ask_about(
+    pub(super) fn ask_about(
         &mut self,
         (unit, feed): (usize, usize),
         rows: Rows<'_>,
@@ -154,19 +138,18 @@ impl Model {
         knowledge: &KnowledgeBase,
         predicate: PredicateId,
     ) -> Result<(), Diagnostics> {
-        let arguments = &knowledge.theory()[predicate].arguments;
-        let network = matches!(self.behind[predicate], Grounded::Network);
-        if network && arguments.iter().any(is_vector) {
+        if let Some(program) = self.program_of(predicate) {
+            let arguments = &knowledge.theory()[predicate].arguments;
             let per_class = usize::from(knowledge.outputs[predicate].per_class);
             let shape = rows_shape(&arguments[..arguments.len() - per_class])?;
-            Builder::new(knowledge, self).feed(Symbol::Predicate(predicate), shape)?;
+            Builder::new(knowledge, self).answer(program, &shape)?;
             self.sort_units();
         }
         Ok(())
     }
 }
 
-fn cannot_predict() -> Diagnostics {
+pub(super) fn cannot_predict() -> Diagnostics {
     let what =
         "only predicates of individuals, with a network or numbers, can be evaluated on other rows";
     Diagnostic::error(Code::CannotPredict, what).into()

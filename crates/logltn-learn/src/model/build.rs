@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
-use logltn::theory::{ArgumentSort, FunctionId, PredicateId, SortId};
-use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, FunctionData, Request, Source, memory};
+use logltn::theory::{ArgumentSort, FunctionId, PredicateId};
+use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, FunctionData, Source, memory};
 use logltn_nn::{LayerSpec, NetworkSpec, Shape};
 
+use super::Model;
 use super::gradients::Target;
 use super::parameters::Parameters;
+use super::table::{Given, Table};
 use super::unit::{Feed, Piece, Unit};
 use super::written_inputs::Here;
-use super::{Answer, Grounded, Model};
 use crate::input::InputExpr;
-use crate::knowledge::{Behind, Ground, KnowledgeBase, NetworkRef, Units};
+use crate::knowledge::{Behind, KnowledgeBase, NetworkRef, Units};
 use crate::network::Network;
 use crate::spanned::Place;
 
@@ -46,34 +47,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The grounding of a predicate.
-    pub fn behind(&mut self, id: PredicateId) -> Result<Grounded, Diagnostics> {
-        match &self.knowledge.predicates[id] {
-            Ground::Network(_) => {
-                let shape = self.plain_shape(id);
-                self.feed(Symbol::Predicate(id), shape)?;
-                Ok(Grounded::Network)
-            }
-            Ground::Numbers(table) => Ok(Grounded::Numbers(Arc::clone(table))),
-            Ground::Learnable { initial, place } => {
-                let table = self.table(id, *initial, place)?;
-                self.model.learnable.push(table);
-                Ok(Grounded::Learnable(self.model.learnable.len() - 1))
-            }
-            Ground::ClosedForm(form) => {
-                let closed = self.closed(id, form)?;
-                let arguments = &self.knowledge.theory()[id].arguments;
-                if let Ok(shape) = super::rows_shape(arguments) {
-                    self.closed_feed(closed, &shape)?;
-                }
-                Ok(Grounded::Closed(closed))
-            }
-            Ground::Host => Ok(Grounded::Host),
-        }
-    }
-
     /// A number for each tuple of individuals.
-    fn table(
+    pub(super) fn table(
         &self,
         id: PredicateId,
         initial: f64,
@@ -94,11 +69,7 @@ impl<'a> Builder<'a> {
                     .help("give it a `network`")
                     .into());
             };
-            let constants = theory
-                .constants
-                .iter()
-                .zip(&self.knowledge.learnable_constants);
-            let learnt = constants.filter(|(c, learnt)| c.sort == *sort && learnt.is_some());
+            let learnt = self.knowledge.learnt_constants(*sort);
             shape.push(data.size(*sort) + learnt.count());
         }
         if let (true, Some(last), Some(ArgumentSort::Sort(sort))) = (
@@ -132,20 +103,6 @@ impl<'a> Builder<'a> {
             shape.push(1);
         }
         Ok(Parameters::new(name.clone(), shape, values))
-    }
-
-    /// Every argument an individual; without the last if that picks the class.
-    fn plain_shape(&self, id: PredicateId) -> Vec<ArgumentShape> {
-        let arguments = &self.knowledge.theory()[id].arguments;
-        let count = arguments.len() - usize::from(self.knowledge.outputs[id].per_class);
-        arguments[..count]
-            .iter()
-            .map(|argument| match argument {
-                ArgumentSort::Sort(sort) => ArgumentShape::Individual(*sort),
-                // Only a function can fill it; such a feed is made when a request asks for it.
-                ArgumentSort::Vector(_) => ArgumentShape::Individual(SortId(u32::MAX)),
-            })
-            .collect()
     }
 
     /// The unit and the feed for a symbol at arguments of some shape; both made if they are new.
@@ -258,14 +215,7 @@ impl<'a> Builder<'a> {
         let (feed, input_shape) = match &behind.network {
             NetworkRef::Shared(trunk) => {
                 let (unit, at, width) = self.trunk(trunk, network, feed, place)?;
-                let whole = Piece::Unit {
-                    unit,
-                    feed: at,
-                    places: (0..arity).collect(),
-                    width,
-                    stop: false,
-                    rows: Vec::new(),
-                };
+                let whole = self.outputs((unit, at), (0..arity).collect(), false);
                 let feed = Feed {
                     shape,
                     arity,
@@ -443,13 +393,9 @@ impl<'a> Builder<'a> {
 
     /// The sorts among some arguments.
     fn sorts_among(&self, arguments: &[ArgumentSort]) -> String {
-        let mut sorts: Vec<String> = (arguments.iter())
-            .filter_map(|argument| match argument {
-                ArgumentSort::Sort(sort) => Some(&self.knowledge.theory()[*sort].name),
-                ArgumentSort::Vector(_) => None,
-            })
-            .map(|sort| format!("`{sort}`"))
-            .collect();
+        let theory = self.knowledge.theory();
+        let sorts = arguments.iter().filter_map(|argument| argument.sort());
+        let mut sorts: Vec<String> = sorts.map(|s| format!("`{}`", theory[s].name)).collect();
         sorts.dedup();
         sorts.join(" and ")
     }
@@ -462,7 +408,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn output_width(&self, symbol: Symbol) -> usize {
+    pub(super) fn output_width(&self, symbol: Symbol) -> usize {
         let theory = self.knowledge.theory();
         match symbol {
             Symbol::Predicate(id) => match theory[id].arguments.last() {
@@ -482,13 +428,7 @@ impl<'a> Builder<'a> {
     fn network_of(&self, symbol: Symbol) -> Result<&'a Behind, Diagnostics> {
         let knowledge = self.knowledge;
         let behind = match symbol {
-            Symbol::Predicate(id) => match &knowledge.predicates[id] {
-                Ground::Network(behind) => Some(behind),
-                Ground::Numbers(_)
-                | Ground::Learnable { .. }
-                | Ground::ClosedForm(_)
-                | Ground::Host => None,
-            },
+            Symbol::Predicate(id) => knowledge.predicates[id].network(),
             Symbol::Function(id) => knowledge.functions[id].as_ref(),
         };
         behind.ok_or_else(|| {
@@ -558,25 +498,36 @@ impl<'a> Builder<'a> {
             ArgumentShape::Number => Ok(Some(Piece::Number { place })),
             ArgumentShape::Row(function) => {
                 let width = self.given(*function);
-                Ok(width.map(|width| Piece::Given {
-                    function: function.0 as usize,
+                Ok(width.map(|width| Piece::Table {
+                    table: Table::Given(function.0 as usize),
                     places: vec![place],
-                    sizes: vec![0], // there is but one digit
+                    sizes: vec![usize::MAX], // there is but one digit
                     width,
                 }))
             }
             ArgumentShape::Apply(function, arguments) => {
-                let (unit, feed) = self.feed(Symbol::Function(*function), arguments.clone())?;
+                let from = self.feed(Symbol::Function(*function), arguments.clone())?;
                 let count: usize = arguments.iter().map(leaves).sum();
-                Ok(Some(Piece::Unit {
-                    unit,
-                    feed,
-                    places: (place..place + count).collect(),
-                    width: self.model.units[unit].output_width,
-                    stop: false,
-                    rows: Vec::new(),
-                }))
+                let places = (place..place + count).collect();
+                Ok(Some(self.outputs(from, places, false)))
             }
+        }
+    }
+
+    /// The outputs of a unit's feed at some of a row's individuals.
+    pub(super) fn outputs(
+        &self,
+        (unit, feed): (usize, usize),
+        places: Vec<usize>,
+        stop: bool,
+    ) -> Piece {
+        Piece::Unit {
+            unit,
+            feed,
+            places,
+            width: self.model.units[unit].output_width,
+            stop,
+            rows: Vec::new(),
         }
     }
 
@@ -585,14 +536,9 @@ impl<'a> Builder<'a> {
         let ArgumentSort::Vector(width) = self.knowledge.theory()[function].result else {
             return None;
         };
-        let FunctionData::Reals(values) = self.knowledge.data.function(function)?.as_ref() else {
-            return None;
-        };
-        let given = &mut self.model.given[function];
-        if given.is_empty() {
-            *given = values.iter().map(|&x| x as f32).collect();
-        }
-        Some(width)
+        let values = self.knowledge.data.function(function)?;
+        self.model.given[function] = Given::Function(Arc::clone(values));
+        matches!(**values, FunctionData::Reals(_)).then_some(width)
     }
 
     /// Convolutions read a picture: one argument whose vector is a single array of two or three dimensions.
@@ -660,36 +606,4 @@ fn too_large(spec: &NetworkSpec, name: &str) -> Option<Diagnostic> {
             ))
             .help(format!("narrower layers; {}", memory::allow_more())),
     )
-}
-
-impl Builder<'_> {
-    /// What answers a request.
-    pub fn attach(&mut self, request: &Request) -> Result<Answer, Diagnostics> {
-        match self.model.behind[request.predicate] {
-            Grounded::Network => {
-                let symbol = Symbol::Predicate(request.predicate);
-                let (unit, feed) = self.feed(symbol, request.shape.clone())?;
-                Ok(Answer::Unit { unit, feed })
-            }
-            Grounded::Closed(closed) => {
-                let feed = self.closed_feed_of(closed, request)?;
-                Ok(Answer::Closed { closed, feed })
-            }
-            Grounded::Learnable(_) => {
-                let is_applied = |s: &ArgumentShape| !matches!(s, ArgumentShape::Individual(_));
-                if request.shape.iter().any(is_applied) {
-                    let name = &self.knowledge.theory()[request.predicate].name;
-                    let what = format!(
-                        "predicate `{name}` has a separate number for each tuple of individuals, but an axiom applies it \
-                         to the value of a function"
-                    );
-                    return Err(Diagnostic::error(Code::NotGrounded, what)
-                        .help("give it a `network`")
-                        .into());
-                }
-                Ok(Answer::Own)
-            }
-            Grounded::Numbers(_) | Grounded::Host | Grounded::Grounding(_) => Ok(Answer::Own),
-        }
-    }
 }

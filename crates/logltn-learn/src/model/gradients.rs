@@ -5,6 +5,7 @@ use logltn_nn::Floats;
 
 use super::inputs::Sources;
 use super::rows::Rows;
+use super::table::Table;
 use super::unit::{Piece, containment_gradient};
 use super::vectors::SortVectors;
 
@@ -27,7 +28,11 @@ impl Target {
             Piece::Vector { sort, .. } => vec![*sort],
             Piece::Containment { boxes, .. } => boxes.map(|place| place.sort).to_vec(),
             Piece::Unit { unit, .. } => return vec![Target::Unit(*unit)],
-            Piece::Number { .. } | Piece::Integer { .. } | Piece::Given { .. } => Vec::new(),
+            Piece::Table { table, .. } => match table {
+                Table::Given(_) => return Vec::new(),
+                Table::Learnt(table) => return vec![Target::Table(*table)],
+            },
+            Piece::Number { .. } | Piece::Integer { .. } => Vec::new(),
         };
         let tables = (sorts.iter()).flat_map(|&s| [vectors[s].embedding, vectors[s].constants]);
         tables.flatten().map(Target::Table).collect()
@@ -110,7 +115,16 @@ impl Gradients {
                     }
                 }
             }
-            Piece::Number { .. } | Piece::Integer { .. } | Piece::Given { .. } => {}
+            Piece::Table {
+                table: Table::Learnt(table),
+                width,
+                ..
+            } => {
+                let place = |row: usize| piece.row_of_table(rows.row(row)).unwrap_or(0) as u32;
+                let to = |place| Some((*table, place as usize * width));
+                scatter(by, shape, &mut self.tables, place, to);
+            }
+            Piece::Number { .. } | Piece::Integer { .. } | Piece::Table { .. } => {}
         }
     }
 }

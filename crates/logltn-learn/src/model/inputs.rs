@@ -1,14 +1,14 @@
 //! The inputs of a unit's rows, put together from vectors, boxes and the outputs of other units.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use logltn::vector::Real;
 use rayon::prelude::*;
 
 use super::parameters::Parameters;
+use super::table::{Given, Table};
 use super::unit::{BoxPlace, Feed, Piece, Unit, containment};
-use super::vectors::SortVectors;
+use super::vectors::{SortVectors, copy};
 
 /// Fewer numbers than this are put together by one thread.
 const PARALLEL_NUMBERS: usize = 1 << 16;
@@ -24,8 +24,8 @@ pub(super) struct Sources<'a> {
     pub learnable: &'a [Parameters],
     /// The numbers that are arguments.
     pub numbers: &'a [f64],
-    /// What functions that are given by data say, where networks read it.
-    pub given: &'a [Arc<[f32]>],
+    /// What functions and predicates say that are given by data.
+    pub given: &'a [Given],
     /// From when this is set, nothing counts any more.
     pub stop: &'a AtomicBool,
 }
@@ -80,17 +80,18 @@ impl Sources<'_> {
             Piece::Integer { place, first } => {
                 out[0] = T::from_f64((first + i64::from(tuple[*place])) as f64);
             }
-            Piece::Given {
-                function,
-                places,
-                sizes,
-                width,
-            } => {
-                let digits = places.iter().zip(sizes);
-                let row = digits.fold(0, |row, (&p, size)| row * size + tuple[p] as usize);
-                let given = &self.given[*function][row * width..(row + 1) * width];
-                let pairs = out.iter_mut().zip(given);
-                pairs.for_each(|(out, &x)| *out = T::from_f64(f64::from(x)));
+            Piece::Table { table, width, .. } => {
+                let Some(row) = piece.row_of_table(tuple) else {
+                    return out.fill(T::ZERO);
+                };
+                let row = row * width..(row + 1) * width;
+                match *table {
+                    Table::Given(at) => {
+                        let pairs = out.iter_mut().zip(&self.given[at].values()[row]);
+                        pairs.for_each(|(out, &x)| *out = T::from_f64(x));
+                    }
+                    Table::Learnt(at) => copy(&self.learnable[at].values[row], out),
+                }
             }
             Piece::Containment { boxes, .. } => {
                 let [a, b] = boxes.map(|place| self.corners(place, tuple));
@@ -101,9 +102,7 @@ impl Sources<'_> {
             } => {
                 let other = &self.units[*unit];
                 let row = other.feeds[*feed].start + rows[row] as usize;
-                let outputs = &other.outputs[row * out.len()..(row + 1) * out.len()];
-                let pairs = out.iter_mut().zip(outputs);
-                pairs.for_each(|(out, &x)| *out = T::from_f64(f64::from(x)));
+                copy(&other.outputs[row * out.len()..(row + 1) * out.len()], out);
             }
         }
     }

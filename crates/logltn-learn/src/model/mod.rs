@@ -6,13 +6,13 @@
 
 mod asked;
 mod build;
-mod closed;
 mod gradients;
 mod grid;
 mod grounding;
 mod inputs;
 mod network_cost;
 mod parameters;
+mod program;
 mod read_rows;
 mod rows;
 mod stored;
@@ -27,45 +27,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use logltn::theory::{ArgumentSort, PredicateId};
 use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Precision, Request, Theory};
 
-use crate::given_numbers::Numbers;
-use crate::knowledge::{Ground, KnowledgeBase};
+use crate::knowledge::KnowledgeBase;
 use crate::random::Random;
 use build::{Builder, Symbol};
-use closed::Closed;
 use gradients::{Gradients, Target};
 pub use grounding::Grounding;
 use inputs::Sources;
 use logltn_nn::Floats;
 pub use parameters::Parameters;
+use program::Program;
 pub(crate) use rows::Rows;
+use table::Given;
 use unit::{Feed, Piece, Unit};
 use vectors::SortVectors;
 
-/// The grounding of a predicate.
-enum Grounded {
-    /// Numbers, which do not learn.
-    Numbers(Arc<Numbers>),
-    /// Numbers of its own, which do, in the model's list of learnable tables.
-    Learnable(usize),
-    /// A network.
-    Network,
-    /// Arithmetic, in the model's list of closed forms.
-    Closed(usize),
-    /// The program that uses this crate; not yet given.
-    Host,
-    /// The same, given.
-    Grounding(Box<dyn Grounding>),
-}
-
-/// What answers a request.
+/// What answers a request: a program, applied to arguments of the request's shape.
 #[derive(Clone, Copy)]
-enum Answer {
-    /// A network, for arguments of the request's shape.
-    Unit { unit: usize, feed: usize },
-    /// Likewise a closed form.
-    Closed { closed: usize, feed: usize },
-    /// Whatever is behind the predicate.
-    Own,
+struct Answer {
+    program: usize,
+    feed: usize,
 }
 
 /// The networks and learnable vectors behind a theory.
@@ -74,11 +54,12 @@ pub struct Model {
     vectors: Vec<SortVectors>,
     learnable: Vec<Parameters>,
     gradients: Gradients,
-    closed: Vec<Closed>,
-    behind: Vec<Grounded>,
+    programs: Vec<Program>,
+    /// What a program puts behind predicates itself.
+    hosts: Vec<Option<Box<dyn Grounding>>>,
     theory: Arc<Theory>,
-    /// For each request of the current engine.
-    answers: Vec<Answer>,
+    /// For each request of the current engine; `None`: a host.
+    answers: Vec<Option<Answer>>,
     /// Units so that each comes after those it reads.
     order: Vec<usize>,
     /// The units of symbols, and the shared hidden layers by name.
@@ -86,8 +67,8 @@ pub struct Model {
     trunks: Vec<(String, usize)>,
     /// The numbers that are arguments.
     numbers: Vec<f64>,
-    /// What functions that are given by data say, where networks read it.
-    given: Vec<Arc<[f32]>>,
+    /// What functions and then predicates say that are given by data.
+    given: Vec<Given>,
     /// What a host says, on its way to the engine.
     said: Vec<f32>,
     /// The rows, and the inputs that are data, are those of the last step.
@@ -109,9 +90,6 @@ enum Purpose {
     Looking,
 }
 
-/// This many rows are looked up between two checks for a stop.
-const ROWS_BETWEEN_LOOKS: usize = 1 << 16;
-
 /// Randomness for initial weights, apart from that of batches.
 const INITIAL: u64 = 1;
 
@@ -125,10 +103,8 @@ impl Model {
         let mut model = Model::without_networks(knowledge, seed);
         let mut found = Diagnostics::new();
         for i in 0..knowledge.predicates.len() {
-            match model.build(knowledge, PredicateId(i as u32)) {
-                Ok(behind) => model.behind.push(behind),
-                Err(errors) => found.extend(errors),
-            }
+            let grounded = Builder::new(knowledge, &mut model).ground(PredicateId(i as u32));
+            found.extend(grounded.err().unwrap_or_default());
         }
         let zeros = |table: &Parameters| Floats::zeros(table.values.len());
         model.gradients.tables = model.learnable.iter().map(zeros).collect();
@@ -140,20 +116,22 @@ impl Model {
         let mut random = Random::new(seed, INITIAL);
         let mut learnable = Vec::new();
         let vectors = vectors::of(knowledge, &mut learnable, &mut random);
+        let theory = knowledge.theory();
+        let predicates = theory.predicates.len();
         Model {
             units: Vec::new(),
             vectors,
             learnable,
             gradients: Gradients::default(),
-            closed: Vec::new(),
-            behind: Vec::new(),
+            programs: Vec::new(),
+            hosts: std::iter::repeat_with(|| None).take(predicates).collect(),
             theory: Arc::clone(knowledge.data.theory()),
             answers: Vec::new(),
             order: Vec::new(),
             symbols: Vec::new(),
             trunks: Vec::new(),
             numbers: Vec::new(),
-            given: vec![Arc::default(); knowledge.theory().functions.len()],
+            given: vec![Given::default(); theory.functions.len() + predicates],
             said: Vec::new(),
             unchanged: false,
             seed: random.bits(),
@@ -162,26 +140,9 @@ impl Model {
         }
     }
 
-    fn build(
-        &mut self,
-        knowledge: &KnowledgeBase,
-        predicate: PredicateId,
-    ) -> Result<Grounded, Diagnostics> {
-        // A predicate whose arguments are functions' values is built when a request shows its shape.
-        let arguments = &knowledge.theory()[predicate].arguments;
-        let ground = &knowledge.predicates[predicate];
-        match (arguments.iter().any(is_vector), ground) {
-            (true, Ground::Network(_)) => Ok(Grounded::Network),
-            (false, _) | (true, Ground::ClosedForm(_)) => {
-                Builder::new(knowledge, self).behind(predicate)
-            }
-            (true, _) => Ok(Grounded::Host),
-        }
-    }
-
     /// Puts a network of the caller's own behind a predicate.
     pub(crate) fn ground(&mut self, predicate: PredicateId, grounding: Box<dyn Grounding>) {
-        self.behind[predicate] = Grounded::Grounding(grounding);
+        self.hosts[predicate] = Some(grounding);
     }
 
     /// Networks and closed forms stop soon after this flag is set, with whatever they have.
@@ -212,10 +173,13 @@ impl Model {
         knowledge: &KnowledgeBase,
         engine: &Engine<T>,
     ) -> Result<(), Diagnostics> {
-        let mut builder = Builder::new(knowledge, self);
-        let requests = engine.requests().iter();
-        let answers = requests.map(|request| builder.attach(request));
-        self.answers = answers.collect::<Result<_, _>>()?;
+        self.answers.clear();
+        for request in engine.requests() {
+            let program = self.program_of(request.predicate);
+            let mut builder = Builder::new(knowledge, self);
+            let answer = program.map(|program| builder.answer(program, &request.shape));
+            self.answers.push(answer.transpose()?);
+        }
         self.sort_units();
         self.unchanged = false;
         Ok(())
@@ -258,10 +222,16 @@ impl Model {
             self.ask(engine.requests())?;
         }
         self.run(Purpose::Training);
-        self.hand_out_closed(engine, rows_are_new)?;
+        for index in 0..self.answers.len() {
+            let request = engine.request_and_numbers(index);
+            match self.answers[index] {
+                Some(answer) => self.forward_program(answer, request, rows_are_new)?,
+                None => self.ask_host(request)?,
+            }
+        }
         // Not before: of rows that were not all looked through nothing is known the next time.
         self.unchanged = true;
-        self.hand_out(engine)
+        Ok(())
     }
 
     /// The same for an engine of any precision, when no gradients are wanted: networks keep nothing, and
@@ -271,68 +241,38 @@ impl Model {
         self.ask(engine.requests())?;
         self.foretell();
         self.run(Purpose::Looking);
-        self.evaluate_closed(engine)?;
-        // What networks leave out when they are stopped must not be taken for what they say.
-        self.unless_stopped()?;
-        self.hand_out(engine)
-    }
-
-    /// Copies the networks' results to where the engine wants them.
-    fn hand_out<T: Precision>(&mut self, engine: &mut Engine<T>) -> Result<(), Diagnostics> {
-        for index in 0..engine.requests().len() {
+        for index in 0..self.answers.len() {
+            let (request, numbers) = engine.request_and_numbers(index);
             match self.answers[index] {
-                Answer::Unit { unit, feed } => {
-                    let unit = &self.units[unit];
-                    let numbers = engine.numbers_mut(index);
-                    let from = unit.feeds[feed].start * unit.output_width;
-                    let outputs = &unit.outputs[from..from + numbers.len()];
-                    for (number, &output) in numbers.iter_mut().zip(outputs) {
-                        *number = T::from_f64(f64::from(output));
-                    }
-                }
-                Answer::Closed { .. } => {}
-                Answer::Own => self.hand_out_own(engine, index)?,
+                Some(answer) => self.evaluate_program(answer, (request.into(), numbers))?,
+                None => self.ask_host((request, numbers))?,
             }
         }
-        Ok(())
+        // What networks leave out when they are stopped must not be taken for what they say.
+        self.unless_stopped()
     }
 
-    fn hand_out_own<T: Precision>(
+    /// Fills in what a host says.
+    fn ask_host<T: Precision>(
         &mut self,
-        engine: &mut Engine<T>,
-        index: usize,
+        (request, numbers): (&Request, &mut [T]),
     ) -> Result<(), Diagnostics> {
-        let (request, numbers) = engine.request_and_numbers(index);
-        if let Some(table) = self.table(&self.behind[request.predicate]) {
-            let rows = Rows::from(request).iter();
-            for (row, numbers) in rows.zip(numbers.chunks_exact_mut(request.width.max(1))) {
-                let known = table.read(row).zip(numbers);
-                known.for_each(|(x, number)| *number = x);
-            }
-            return Ok(());
-        }
-        match &mut self.behind[request.predicate] {
-            Grounded::Grounding(grounding) => {
-                self.said.clear();
-                self.said.resize(request.rows() * request.width, 0.0);
-                grounding.forward(request, &mut self.said)?;
-                let numbers = numbers.iter_mut().zip(&self.said);
-                numbers.for_each(|(number, &x)| *number = T::from_f64(f64::from(x)));
-                Ok(())
-            }
-            _ => {
-                let name = &self.theory[request.predicate].name;
-                Err(Diagnostic::error(
-                    Code::NotGrounded,
-                    format!("nothing grounds predicate `{name}`"),
-                )
+        let Some(host) = &mut self.hosts[request.predicate] else {
+            let name = &self.theory[request.predicate].name;
+            let what = format!("nothing grounds predicate `{name}`");
+            return Err(Diagnostic::error(Code::NotGrounded, what)
                 .help(format!(
                     "in a manifest, give it a `network` and an `output`, or numbers, in `[predicates.{name}]`; in a program, \
                      `Session::ground` supplies one"
                 ))
-                .into())
-            }
-        }
+                .into());
+        };
+        self.said.clear();
+        self.said.resize(request.rows() * request.width, 0.0);
+        host.forward(request, &mut self.said)?;
+        let numbers = numbers.iter_mut().zip(&self.said);
+        numbers.for_each(|(number, &x)| *number = T::from_f64(f64::from(x)));
+        Ok(())
     }
 
     /// Says which step of the training comes next, counted from 0: what dropout drops depends on it, so that a
@@ -356,35 +296,17 @@ impl Model {
         }
         self.zero_tables();
         self.list_read_rows(engine);
-        for behind in &mut self.behind {
-            if let Grounded::Grounding(grounding) = behind {
-                grounding.visit_parameters(&mut |_, _, gradients| gradients.fill(0.0));
-            }
+        for host in self.hosts.iter_mut().flatten() {
+            host.visit_parameters(&mut |_, _, gradients| gradients.fill(0.0));
         }
         for (index, request) in engine.requests().iter().enumerate() {
-            let gradient = engine.gradient(index);
-            if let Answer::Unit { unit: answer, feed } = self.answers[index] {
-                let unit = &self.units[answer];
-                let from = unit.feeds[feed].start * unit.output_width;
-                self.gradients.units[answer][from..from + gradient.len()].copy_from_slice(gradient);
-                continue;
-            }
-            match &mut self.behind[request.predicate] {
-                Grounded::Grounding(grounding) => grounding.backward(request, gradient),
-                Grounded::Learnable(table) => {
-                    let gradients = &mut self.gradients.tables[*table];
-                    let table = &self.learnable[*table];
-                    for (row, by) in gradient.chunks_exact(request.width.max(1)).enumerate() {
-                        let start = table.place(request.row(row)) * by.len();
-                        let gradients = &mut gradients[start..start + by.len()];
-                        gradients.iter_mut().zip(by).for_each(|(g, by)| *g += by);
-                    }
-                }
-                Grounded::Numbers(_) | Grounded::Network | Grounded::Closed(_) | Grounded::Host => {
-                }
+            let by = engine.gradient(index);
+            if let Some(answer) = self.answers[index] {
+                self.backward_program(answer, request, by);
+            } else if let Some(host) = &mut self.hosts[request.predicate] {
+                host.backward(request, by);
             }
         }
-        self.backward_closed(engine);
         for at in (0..self.order.len()).rev() {
             self.backward_unit(self.order[at]);
         }
@@ -411,21 +333,9 @@ impl Model {
         // All requests of an engine share them.
         let numbers = requests.first().map_or(&[][..], Request::numbers);
         self.set_numbers(numbers);
-        for (index, request) in requests.iter().enumerate() {
-            let Answer::Unit { unit, feed } = self.answers[index] else {
-                continue;
-            };
-            let feed = &mut self.units[unit].feeds[feed];
-            for row in 0..request.rows() {
-                if row.is_multiple_of(ROWS_BETWEEN_LOOKS) && self.stop.load(Ordering::Relaxed) {
-                    return self.unless_stopped();
-                }
-                feed.row(request.row(row));
-            }
-        }
-        self.ask_for_closed(requests);
+        self.ask_for_programs(requests);
         self.ask_among_units();
-        Ok(())
+        self.unless_stopped()
     }
 
     fn ask_among_units(&mut self) {
@@ -460,7 +370,7 @@ impl Model {
                 let asking = pieces.iter_mut().filter(|p| !only_learning || !p.stops());
                 asking.for_each(|piece| {
                     let rows = (0..own.rows).map(|row| own.tuple(row));
-                    piece.ask(&mut self.units, rows);
+                    piece.ask(&mut self.units, rows, &self.stop);
                 });
                 self.units[unit].feeds[feed] = Feed { pieces, ..own };
             }

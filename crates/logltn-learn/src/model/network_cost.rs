@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use logltn::{ArgumentShape, Request, early};
 
+use super::unit::Piece;
 use super::{Answer, Model};
 use crate::knowledge::KnowledgeBase;
 use crate::slow_work::{say_if_slow, thousands};
@@ -47,16 +48,14 @@ impl Model {
         let mut rows = vec![0_usize; self.units.len()];
         let mut computed = 0;
         for (at, request) in requests.iter().enumerate() {
-            let mut taken = 0;
-            let mut open = Vec::new();
-            match self.answers[at] {
-                Answer::Unit { unit, feed } => open.push((unit, feed, request.rows())),
-                Answer::Closed { closed, feed } => {
-                    let (bytes, numbers) = self.closed[closed].work(feed, request.rows());
-                    taken += bytes;
-                    computed += numbers;
-                }
-                Answer::Own => {}
+            let (mut taken, mut open) = (0, Vec::new());
+            if let Some(Answer { program, feed }) = self.answers[at] {
+                let program = &self.programs[program];
+                let (bytes, numbers) = program.work(feed, request.rows());
+                taken += bytes;
+                computed += numbers;
+                let read = program.feeds[feed].pieces.iter().filter_map(Piece::reads);
+                open.extend(read.map(|(unit, feed, _)| (unit, feed, request.rows())));
             }
             while let Some((unit, feed, count)) = open.pop() {
                 let of = &self.units[unit];
@@ -66,7 +65,8 @@ impl Model {
                 let row = 4 * numbers as u128 + 80;
                 taken += of.network.bytes_kept(count) + row * count as u128;
                 let leaves = sizes(knowledge, &of.feeds[feed].shape);
-                for (other, other_feed, places) in of.feeds[feed].read() {
+                let read = of.feeds[feed].pieces.iter().filter_map(Piece::reads);
+                for (other, other_feed, places) in read {
                     let distinct = (places.iter())
                         .map(|&place| leaves.get(place).copied().unwrap_or(usize::MAX))
                         .fold(1, usize::saturating_mul);

@@ -37,12 +37,6 @@ impl Parameters {
         }
     }
 
-    /// Which row the numbers of these individuals are: all but the last size count where that is the width.
-    pub(super) fn place(&self, individuals: &[u32]) -> usize {
-        let sizes = individuals.iter().zip(&self.shape);
-        sizes.fold(0, |place, (&i, size)| place * size + i as usize)
-    }
-
     /// Vectors drawn from a normal distribution of the size that keeps their length near 1.
     pub(super) fn embedding(
         name: String,

@@ -6,9 +6,10 @@
 use logltn::Engine;
 
 use super::parameters::Parameters;
+use super::table::Table;
 use super::unit::Piece;
 use super::vectors::SortVectors;
-use super::{Answer, Grounded, Model};
+use super::{Answer, Model, Rows};
 
 /// The rows of a table that the last step read.
 #[derive(Clone, Debug, Default)]
@@ -82,32 +83,24 @@ impl Model {
                 table.read.begin(table.values.len() / width);
             }
         }
-        for (index, request) in engine.requests().iter().enumerate() {
-            if let Answer::Closed { closed, feed } = self.answers[index] {
-                let classes = self.closed[closed].classes;
-                for piece in &self.closed[closed].feeds[feed].pieces {
-                    // All classes of a softmax are read, and no row names them.
-                    if let (Some(classes), Piece::Vector { place, sort, .. }) = (classes, piece)
-                        && *place == request.arity
-                    {
-                        for class in 0..classes {
-                            if let Some((table, row)) = self.vectors[*sort].learnt(class) {
-                                tables[table].read.mark(row);
-                            }
+        for (request, answer) in engine.requests().iter().zip(&self.answers) {
+            let Some(Answer { program, feed }) = *answer else {
+                continue;
+            };
+            let classes = self.programs[program].classes;
+            for piece in &self.programs[program].feeds[feed].pieces {
+                // All classes of a softmax are read, and no row names them.
+                if let (Some(classes), Piece::Vector { place, sort, .. }) = (classes, piece)
+                    && *place == request.arity
+                {
+                    for class in 0..classes {
+                        if let Some((table, row)) = self.vectors[*sort].learnt(class) {
+                            tables[table].read.mark(row);
                         }
-                        continue;
                     }
-                    let rows = request.individuals().chunks_exact(request.arity.max(1));
-                    mark(tables, &self.vectors, piece, rows);
+                    continue;
                 }
-            } else if let Grounded::Learnable(table) = self.behind[request.predicate] {
-                let table = &mut tables[table];
-                if let Some(width) = table.row_width() {
-                    for row in 0..request.rows() {
-                        let place = table.place(request.row(row)) * request.width;
-                        table.read.mark(place / width);
-                    }
-                }
+                mark(tables, &self.vectors, piece, Rows::from(request).iter());
             }
         }
         for feed in self.units.iter().flat_map(|unit| &unit.feeds) {
@@ -131,6 +124,18 @@ fn mark<'r>(
     piece: &Piece,
     rows: impl Iterator<Item = &'r [u32]> + Clone,
 ) {
+    if let Piece::Table {
+        table: Table::Learnt(at),
+        width,
+        ..
+    } = piece
+    {
+        if let Some(own) = tables[*at].row_width() {
+            let places = rows.filter_map(|row| piece.row_of_table(row));
+            places.for_each(|place| tables[*at].read.mark(place * width / own));
+        }
+        return;
+    }
     let mut at = |sort: usize, place: usize| {
         for row in rows.clone() {
             if let Some((table, row)) = vectors[sort].learnt(row[place]) {
@@ -144,7 +149,7 @@ fn mark<'r>(
             boxes.iter().for_each(|place| at(place.sort, place.place))
         }
         // What another network reads is marked with its own rows.
-        Piece::Unit { .. } | Piece::Number { .. } | Piece::Integer { .. } | Piece::Given { .. } => {
+        Piece::Unit { .. } | Piece::Number { .. } | Piece::Integer { .. } | Piece::Table { .. } => {
         }
     }
 }

@@ -3,7 +3,7 @@
 use logltn::Request;
 
 /// The arguments of each row: individuals, and numbers by their place among `numbers`.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Rows<'a> {
     pub individuals: &'a [u32],
     /// How many of them name a row.
@@ -27,7 +27,7 @@ impl<'a> Rows<'a> {
         &self.individuals[row * self.arity..(row + 1) * self.arity]
     }
 
-    pub fn iter(self) -> impl Iterator<Item = &'a [u32]> {
+    pub fn iter(self) -> impl Iterator<Item = &'a [u32]> + Clone {
         (0..self.count).map(move |row| self.row(row))
     }
 

@@ -3,7 +3,7 @@
 use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_nn::Tensor;
 
-use super::{Grounded, Model};
+use super::Model;
 use crate::state::State;
 
 impl Model {
@@ -27,13 +27,13 @@ impl Model {
             let rows = table.read.listed();
             visit(&table.name, &mut table.values, gradients, rows);
         }
-        for (predicate, behind) in self.theory.predicates.iter().zip(&mut self.behind) {
-            let predicate = &predicate.name;
-            if let Grounded::Grounding(grounding) = behind {
-                grounding.visit_parameters(&mut |name, values, gradients| {
+        for (predicate, host) in self.theory.predicates.iter().zip(&mut self.hosts) {
+            let (predicate, host) = (&predicate.name, host.iter_mut());
+            host.for_each(|host| {
+                host.visit_parameters(&mut |name, values, gradients| {
                     visit(&format!("host.{predicate}.{name}"), values, gradients, None);
                 });
-            }
+            });
         }
     }
 
@@ -66,10 +66,8 @@ impl Model {
             visit(unit.network.gradients_mut());
         }
         (self.gradients.tables.iter_mut()).for_each(|gradients| visit(gradients));
-        for behind in &mut self.behind {
-            if let Grounded::Grounding(grounding) = behind {
-                grounding.visit_parameters(&mut |_, _, gradients| visit(gradients));
-            }
+        for host in self.hosts.iter_mut().flatten() {
+            host.visit_parameters(&mut |_, _, gradients| visit(gradients));
         }
     }
 

@@ -1,44 +1,38 @@
-//! Predicates with numbers of their own: given, or learnt.
+//! Numbers for tuples of individuals: given by data, or learnt.
 
-use logltn::Precision;
+use std::sync::Arc;
 
-use super::parameters::Parameters;
-use super::{Grounded, Model};
+use logltn::FunctionData;
+
 use crate::given_numbers::Numbers;
 
-/// A number for each tuple of individuals, or a row of them.
-#[derive(Clone, Copy)]
-pub(super) enum Table<'a> {
-    Given(&'a Numbers),
-    Learnt(&'a Parameters),
+/// Where a table is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Table {
+    /// Among what is given.
+    Given(usize),
+    /// Among the model's learnable tables.
+    Learnt(usize),
 }
 
-impl<'a> Table<'a> {
-    /// The numbers of these individuals; none if there is nothing about one of them.
-    pub fn read<T: Precision>(self, individuals: &[u32]) -> impl Iterator<Item = T> + use<'a, T> {
-        let (given, learnt) = match self {
-            Table::Given(table) => (table.row(individuals).map(|at| &table.values[at]), None),
-            Table::Learnt(table) => {
-                let width: usize = table.shape.iter().skip(individuals.len()).product();
-                let start = table.place(individuals) * width;
-                (None, Some(&table.values[start..start + width]))
-            }
-        };
-        let learnt = learnt.into_iter().flatten().map(|&x| f64::from(x));
-        let given = given.into_iter().flatten().copied();
-        given.chain(learnt).map(T::from_f64)
-    }
+/// Numbers that are given, shared with the knowledge base, in double precision.
+#[derive(Clone, Default)]
+pub(super) enum Given {
+    #[default]
+    Nothing,
+    Function(Arc<FunctionData>),
+    Predicate(Arc<Numbers>),
 }
 
-impl Model {
-    /// The table of a predicate that has one.
-    pub(super) fn table<'a>(&'a self, behind: &'a Grounded) -> Option<Table<'a>> {
-        match behind {
-            Grounded::Numbers(table) => Some(Table::Given(table)),
-            Grounded::Learnable(table) => Some(Table::Learnt(&self.learnable[*table])),
-            Grounded::Network | Grounded::Closed(_) | Grounded::Host | Grounded::Grounding(_) => {
-                None
-            }
+impl Given {
+    pub fn values(&self) -> &[f64] {
+        match self {
+            Given::Function(values) => match &**values {
+                FunctionData::Reals(values) => values,
+                FunctionData::Individuals(_) => &[],
+            },
+            Given::Predicate(numbers) => &numbers.values,
+            Given::Nothing => &[],
         }
     }
 }

@@ -1,9 +1,16 @@
 //! A unit: one network with everything that reads it. Its rows come in feeds, one for each way in which
 //! its inputs are put together; all rows of a step go through the network at once, each distinct one once.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use logltn::ArgumentShape;
 use logltn_nn::Network;
 use rustc_hash::FxHashMap;
+
+use super::table::Table;
+
+/// This many rows are looked up between two checks for a stop.
+const ROWS_BETWEEN_LOOKS: usize = 1 << 16;
 
 /// A network and its rows of the current step.
 #[derive(Debug)]
@@ -64,16 +71,6 @@ impl Feed {
         self.numbers.clear();
     }
 
-    /// The units and feeds that it reads, each with the places of the individuals it reads them at.
-    pub fn read(&self) -> impl Iterator<Item = (usize, usize, &[usize])> {
-        self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Unit {
-                unit, feed, places, ..
-            } => Some((*unit, *feed, places.as_slice())),
-            _ => None,
-        })
-    }
-
     pub fn tuple(&self, row: usize) -> &[u32] {
         &self.tuples[row * self.arity..(row + 1) * self.arity]
     }
@@ -107,9 +104,9 @@ pub(crate) enum Piece {
     Number { place: usize },
     /// The number that an individual of an integer sort is, the least of which is `first`.
     Integer { place: usize, first: i64 },
-    /// The numbers that a function given by data has for some of the row's individuals.
-    Given {
-        function: usize,
+    /// The numbers that a table has for some of the row's individuals.
+    Table {
+        table: Table,
         places: Vec<usize>,
         /// How many there are of each of these individuals.
         sizes: Vec<usize>,
@@ -147,7 +144,7 @@ impl Piece {
         match self {
             Piece::Vector { width, .. }
             | Piece::Unit { width, .. }
-            | Piece::Given { width, .. } => *width,
+            | Piece::Table { width, .. } => *width,
             Piece::Number { .. } | Piece::Integer { .. } | Piece::Containment { .. } => 1,
         }
     }
@@ -155,11 +152,34 @@ impl Piece {
     /// Whether no gradient flows back.
     pub fn stops(&self) -> bool {
         match self {
-            Piece::Number { .. } | Piece::Integer { .. } | Piece::Given { .. } => true,
+            Piece::Number { .. } | Piece::Integer { .. } => true,
+            Piece::Table { table, .. } => matches!(table, Table::Given(_)),
             Piece::Vector { stop, .. }
             | Piece::Containment { stop, .. }
             | Piece::Unit { stop, .. } => *stop,
         }
+    }
+
+    /// The unit and the feed that it reads, with the places of the individuals it reads them at.
+    pub fn reads(&self) -> Option<(usize, usize, &[usize])> {
+        match self {
+            Piece::Unit {
+                unit, feed, places, ..
+            } => Some((*unit, *feed, places.as_slice())),
+            _ => None,
+        }
+    }
+
+    /// Which row of its table is that of some individuals; `None` if there is nothing about one of them, or no table.
+    pub fn row_of_table(&self, tuple: &[u32]) -> Option<usize> {
+        let Piece::Table { places, sizes, .. } = self else {
+            return None;
+        };
+        let mut digits = places.iter().zip(sizes);
+        digits.try_fold(0, |row, (&place, &size)| {
+            let individual = tuple[place] as usize;
+            (individual < size).then(|| row * size + individual)
+        })
     }
 
     /// Forgets which rows of another unit it reads.
@@ -169,8 +189,13 @@ impl Piece {
         }
     }
 
-    /// Asks the unit that it reads, if it reads one, about rows that it has not asked about yet.
-    pub fn ask<'r>(&mut self, units: &mut [Unit], rows: impl Iterator<Item = &'r [u32]>) {
+    /// Asks the unit that it reads, if it reads one, about rows that it has not asked about yet; unless it is to stop.
+    pub fn ask<'r>(
+        &mut self,
+        units: &mut [Unit],
+        rows: impl Iterator<Item = &'r [u32]>,
+        stop: &AtomicBool,
+    ) {
         if let Piece::Unit {
             unit,
             feed,
@@ -182,6 +207,9 @@ impl Piece {
             let theirs = &mut units[*unit].feeds[*feed];
             let mut tuple = Vec::new();
             for row in rows.skip(known.len()) {
+                if known.len().is_multiple_of(ROWS_BETWEEN_LOOKS) && stop.load(Ordering::Relaxed) {
+                    return;
+                }
                 tuple.clear();
                 tuple.extend(places.iter().map(|&place| row[place]));
                 known.push(theirs.row(&tuple));

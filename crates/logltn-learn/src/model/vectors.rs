@@ -102,7 +102,7 @@ impl SortVectors {
 
 /// Copies numbers. Vectors are often short, so they are cut into pieces of a fixed size.
 #[inline(always)]
-fn copy<T: Real>(from: &[f32], to: &mut [T]) {
+pub(super) fn copy<T: Real>(from: &[f32], to: &mut [T]) {
     let (pieces, rest) = from.as_chunks::<16>();
     let (to_pieces, to_rest) = to.as_chunks_mut::<16>();
     for (from, to) in pieces.iter().zip(to_pieces) {
@@ -161,17 +161,15 @@ pub(super) fn of(
             let name = format!("embedding.{}", sort.name);
             learnable.push(Parameters::embedding(name, vectors.size, width, random));
         }
-        let constants = theory.constants.iter().zip(&knowledge.learnable_constants);
-        let own = constants.filter(|(c, width)| c.sort == id && width.is_some());
-        vectors.names = own.clone().map(|(c, _)| c.name.clone()).collect();
-        let widths: Vec<usize> = own.filter_map(|(_, width)| *width).collect();
-        if let Some(&width) = widths.first() {
+        let own = knowledge.learnt_constants(id);
+        vectors.names = own.map(|(name, _)| name.to_string()).collect();
+        if let Some((_, width)) = knowledge.learnt_constants(id).next() {
             if vectors.width == 0 {
                 vectors.width = width;
             }
             vectors.constants = Some(learnable.len());
             let name = format!("constants.{}", sort.name);
-            let rows = widths.len();
+            let rows = vectors.names.len();
             learnable.push(Parameters::embedding(name, rows, vectors.width, random));
         }
         sorts.push(vectors);

@@ -4,6 +4,7 @@ use logltn::theory::{ArgumentSort, FunctionId};
 use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics};
 
 use super::build::{Builder, Symbol, leaves};
+use super::table::Table;
 use super::unit::{BoxPlace, Piece};
 use crate::input::InputExpr;
 use crate::spanned::{Place, Spanned};
@@ -140,10 +141,10 @@ impl Builder<'_> {
             inner.push(here.shape[argument].clone());
         }
         let theory = self.knowledge.theory();
-        let function = theory.functions.iter().position(|f| f.name == symbol.value);
+        let function = theory.function(&symbol.value);
         let symbol = match (theory.predicate(&symbol.value), function) {
             (Some(id), _) => Symbol::Predicate(id),
-            (None, Some(at)) => Symbol::Function(FunctionId(at as u32)),
+            (None, Some(id)) => Symbol::Function(id),
             (None, None) => {
                 let name = &symbol.value;
                 let what = format!("the theory has no predicate or function `{name}`");
@@ -155,15 +156,8 @@ impl Builder<'_> {
         {
             return self.given_input(function, places, &inner, here.place);
         }
-        let (unit, feed) = self.feed(symbol, inner)?;
-        Ok(Piece::Unit {
-            unit,
-            feed,
-            places,
-            width: self.model.units[unit].output_width,
-            stop,
-            rows: Vec::new(),
-        })
+        let from = self.feed(symbol, inner)?;
+        Ok(self.outputs(from, places, stop))
     }
 
     /// A function given by data among the inputs of a network.
@@ -203,8 +197,8 @@ impl Builder<'_> {
             let help = "use a `function` with `: Real` or `: Real[k]` for its numbers";
             return Err(wrong(Code::WrongShape, what).help(help).into());
         };
-        Ok(Piece::Given {
-            function: function.0 as usize,
+        Ok(Piece::Table {
+            table: Table::Given(function.0 as usize),
             places,
             sizes,
             width,

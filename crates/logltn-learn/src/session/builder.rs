@@ -442,9 +442,7 @@ impl Grounder {
         let theory = self.knowledge.data.theory();
         let at = theory.constants.iter().position(|c| c.name == name);
         if let (Some(at), Constant::Learnable(width)) = (at, constant) {
-            let vectors = &self.knowledge.vectors[theory.constants[at].sort];
-            let fields = vectors.fields.iter().map(|f| f.width()).sum();
-            let others = vectors.learnable.unwrap_or(fields);
+            let others = self.knowledge.vectors[theory.constants[at].sort].width();
             let sort = &theory[theory.constants[at].sort].name;
             if streamed.contains(sort) {
                 let what = format!(
@@ -540,12 +538,8 @@ impl Grounder {
         let KnowledgeBase { data, .. } = &self.knowledge;
         let theory = data.theory();
         let arguments = &theory[theory.predicate(name)?].arguments;
-        let sizes: Option<Vec<usize>> = (arguments.iter())
-            .map(|argument| match argument {
-                ArgumentSort::Sort(sort) => Some(data.size(*sort)),
-                ArgumentSort::Vector(_) => None,
-            })
-            .collect();
+        let size = |argument: &ArgumentSort| Some(data.size(argument.sort()?));
+        let sizes: Option<Vec<usize>> = arguments.iter().map(size).collect();
         let Some(mut sizes) = sizes else {
             self.wrong(Code::VectorArgument, format!(
                 "predicate `{name}` cannot be given by numbers: it has an argument that is a vector"

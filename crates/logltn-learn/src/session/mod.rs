@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use logltn::theory::{ArgumentSort, PredicateId, SymbolKind};
+use logltn::theory::{PredicateId, SymbolKind};
 use logltn::{Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, Source};
 
 use crate::axioms::{self, AxiomNow};
@@ -29,6 +29,7 @@ use crate::measure::{Answered, Measures};
 use crate::model::{Grounding, Model};
 use crate::optimizers::{Frozen, Optimizers};
 use crate::part_names;
+use crate::predict::Asked;
 use crate::row_view::RowView;
 use crate::sample::seen_in_steps_from;
 use crate::schedule::Moment;
@@ -588,32 +589,9 @@ impl Session {
     /// If there is no such predicate or individual, or if it can only be queried at the rows of the axioms.
     pub fn predict(&mut self, predicate: &str, rows: &[u32]) -> Result<Vec<f32>, Diagnostics> {
         let id = self.predicate(predicate)?;
-        let KnowledgeBase { data, outputs, .. } = &self.knowledge;
-        let arguments = &data.theory()[id].arguments;
-        let arguments = &arguments[..arguments.len() - usize::from(outputs[id].per_class)];
-        let arity = arguments.len();
-        if !rows.len().is_multiple_of(arity.max(1)) {
-            return Err(Diagnostic::error(Code::WrongShape, format!(
-                "`{predicate}` takes {arity} individuals to a row, which {} individuals do not make",
-                rows.len()
-            ))
-            .into());
-        }
-        for (i, &individual) in rows.iter().enumerate() {
-            if let Some(ArgumentSort::Sort(sort)) = arguments.get(i % arity.max(1))
-                && individual as usize >= data.size(*sort)
-            {
-                return Err(Diagnostic::error(
-                    Code::UnknownIndividual,
-                    format!(
-                        "row {}: sort `{}` has no individual {individual}",
-                        i / arity,
-                        data.theory()[*sort].name
-                    ),
-                )
-                .into());
-            }
-        }
+        let asked = Asked::new(&self.knowledge, predicate)?;
+        asked.check(&self.knowledge, rows, &[])?;
+        let arity = asked.arguments().len();
         self.model.predict(id, rows, arity)
     }
 

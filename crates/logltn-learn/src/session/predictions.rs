@@ -29,34 +29,9 @@ impl Session {
     /// # Errors
     /// If there is no such symbol or individual, or if it can only be queried at the rows of the axioms.
     pub fn predictions(&mut self, symbol: &str, rows: &[u32]) -> Result<Predictions, Diagnostics> {
-        self.predictions_with(symbol, rows, &[])
-    }
-
-    /// [`Session::predictions`] where arguments are `Real`: in the rows each is its place among `numbers`.
-    ///
-    /// ```
-    /// use logltn_learn::{ClosedForm, Session};
-    ///
-    /// let mut session = Session::builder("predicate eq(Real, Real)  axiom same: eq(2, 2)")
-    ///     .closed_form("eq", ClosedForm::truth("exp(-abs(u - v))").args(["u", "v"]))
-    ///     .steps(1)
-    ///     .build()?;
-    /// let said = session.predictions_with("eq", &[0, 1, 1, 1], &[1.0, 1.5])?;
-    /// assert_eq!(said.numbers, [(-0.5_f64).exp(), 1.0]);
-    /// # Ok::<(), logltn::Diagnostics>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Session::predictions`].
-    pub(crate) fn predictions_with(
-        &mut self,
-        symbol: &str,
-        rows: &[u32],
-        numbers: &[f64],
-    ) -> Result<Predictions, Diagnostics> {
         let asked = Asked::new(&self.knowledge, symbol)?;
         // The model's rows are those of the question now.
         self.attached = None;
-        asked.predict(&self.knowledge, &mut self.model, rows, numbers)
+        asked.predict(&self.knowledge, &mut self.model, rows, &[])
     }
 }

@@ -6,10 +6,7 @@
 use logltn::{Code, Diagnostic, Diagnostics, Or, PlanOptions, Rule};
 
 use super::Session;
-use crate::axioms;
-
-/// How many axioms are named.
-const NAMED: usize = 4;
+use crate::axioms::{self, NAMED, listed};
 
 /// This many groundings are looked at, which takes a second or two.
 const MOST_GROUNDINGS: u128 = 50_000_000;
@@ -92,16 +89,9 @@ impl Session {
     }
 
     fn named(&self, rules: &[&Rule]) -> String {
-        let name = |rule: &&Rule| format!("`{}`", self.knowledge.theory().axioms[rule.axiom].name);
-        let mut names: Vec<String> = rules.iter().take(NAMED).map(name).collect();
-        if rules.len() > NAMED {
-            names.push(format!("{} more", rules.len() - NAMED));
-        }
-        let last = names.pop().unwrap_or_default();
-        match names.is_empty() {
-            true => last,
-            false => format!("{} and {last}", names.join(", ")),
-        }
+        let axioms = &self.knowledge.theory().axioms;
+        let name = |rule: &&Rule| axioms[rule.axiom].name.as_str();
+        listed(&rules.iter().map(name).collect::<Vec<_>>())
     }
 
     fn marked(

@@ -1,6 +1,6 @@
 //! The whole theory, as it is at the end of a training: no batch, no sample, no dropout.
 
-use logltn::theory::{Axiom, Binding, ColumnSort, Formula, FormulaKind};
+use logltn::theory::{Axiom, Binding, Formula, FormulaKind};
 use logltn::{Data, Diagnostics, memory};
 
 use super::Session;
@@ -78,10 +78,8 @@ fn most(data: &Data, axiom: &Axiom, formula: &Formula) -> u128 {
     let own = match binding {
         Binding::Rows(table, _) => data.table(*table).map_or(0, |table| table.rows as u128),
         Binding::Sorts(variables) => (variables.iter())
-            .map(|&variable| match axiom[variable].sort {
-                ColumnSort::Sort(sort) => data.size(sort) as u128,
-                _ => 1,
-            })
+            .map(|&variable| axiom[variable].sort.sort())
+            .map(|sort| sort.map_or(1, |sort| data.size(sort) as u128))
             .fold(1, u128::saturating_mul),
     };
     own.saturating_mul(inner.max(1))

@@ -284,10 +284,7 @@ pub(super) fn applies(request: &Request) -> bool {
 
 /// The shape of an array with a number for each tuple of arguments.
 fn shape(size: &dyn Fn(SortId) -> usize, arguments: &[ArgumentSort]) -> Option<Vec<usize>> {
-    let axes = arguments.iter().map(|sort| match sort {
-        ArgumentSort::Sort(sort) => Some(size(*sort)),
-        ArgumentSort::Vector(_) => None,
-    });
+    let axes = arguments.iter().map(|argument| argument.sort().map(size));
     axes.collect()
 }
 

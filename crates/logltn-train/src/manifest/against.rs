@@ -452,14 +452,8 @@ impl<'m> Check<'m> {
     }
 
     fn axioms(&mut self) {
-        let (manifest, theory) = (self.manifest, self.theory);
-        let train = manifest.train.as_ref();
-        let phases = train.map_or(&[][..], |train| &train.phases).iter();
-        let in_phases = phases
-            .flat_map(|phase| phase.axioms.iter().flatten())
-            .map(|axiom| (axiom.as_str(), axiom.span));
-        let own = (manifest.axioms.iter()).map(|(name, axiom)| (name.as_str(), axiom.span));
-        for (axiom, span) in own.chain(in_phases) {
+        let theory = self.theory;
+        for (axiom, span) in self.manifest.named_axioms() {
             // A member of a family: `whole_to_parts[car]`.
             let family = axiom.strip_suffix(']').and_then(|a| a.split_once('['));
             let name = family.map_or(axiom, |(name, _)| name);

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use logltn::Parameters;
-use logltn_learn::{AxiomSettings, Schedule};
+use logltn::{Parameters, Span};
+use logltn_learn::AxiomSettings;
 
 use super::Manifest;
 use super::reader::Item;
@@ -12,16 +12,8 @@ use super::schedule::read_parameter;
 /// `[axioms.NAME]`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axiom {
-    /// Instead of the weight in the theory.
-    pub weight: Option<f64>,
-    /// Inside this axiom only, instead of the schedule's, the flags' and the call's.
-    pub alpha: Option<Schedule>,
-    /// Likewise.
-    pub p: Option<Schedule>,
-    /// Likewise.
-    pub p_forall: Option<Schedule>,
-    /// How many bindings of its outermost `forall` each training step sees, if not all.
-    pub sample: Option<usize>,
+    /// What it sets: α, p and p_forall inside this axiom only, instead of the schedule's, the flags' and the call's.
+    pub settings: AxiomSettings,
     /// Whether it is a law: it holds in every world.
     pub hard: bool,
 }
@@ -31,16 +23,16 @@ impl Axiom {
         let mut table = item.table()?;
         let [alpha, p, p_forall] =
             Parameters::NAMES.map(|name| table.read(name, |item| read_parameter(name, item)));
-        let axiom = Axiom {
+        let settings = AxiomSettings {
             weight: table.number("weight"),
             alpha,
             p,
             p_forall,
             sample: table.size("sample").map(|n| n.value),
-            hard: table.flag("hard"),
         };
+        let hard = table.flag("hard");
         table.end()?;
-        Some(axiom)
+        Some(Axiom { settings, hard })
     }
 }
 
@@ -51,17 +43,19 @@ impl Manifest {
         hard.map(|(name, _)| name.as_str())
     }
 
+    /// The axioms that it names, in `[axioms]` and in phases, and where.
+    pub(crate) fn named_axioms(&self) -> impl Iterator<Item = (&str, Span)> {
+        let train = self.train.as_ref();
+        let phases = train.map_or(&[][..], |train| &train.phases).iter();
+        let in_phases = phases.flat_map(|phase| phase.axioms.iter().flatten());
+        let own = (self.axioms.iter()).map(|(name, axiom)| (name.as_str(), axiom.span));
+        own.chain(in_phases.map(|axiom| (axiom.as_str(), axiom.span)))
+    }
+
     /// The settings of single axioms, for a session or an engine.
     pub fn axiom_settings(&self) -> BTreeMap<String, AxiomSettings> {
-        let settings = |axiom: &Axiom| AxiomSettings {
-            weight: axiom.weight,
-            alpha: axiom.alpha.clone(),
-            p: axiom.p.clone(),
-            p_forall: axiom.p_forall.clone(),
-            sample: axiom.sample,
-        };
-        (self.axioms.iter())
-            .map(|(name, axiom)| (name.clone(), settings(axiom)))
+        let own = self.axioms.iter();
+        own.map(|(name, axiom)| (name.clone(), axiom.settings.clone()))
             .collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Grounding, Individuals, Manifest, MetricTruth, Spanned, Start};
+use super::{Individuals, Manifest, MetricTruth, Spanned, Start};
 
 impl Manifest {
     /// The data files that it names, relative to the working directory.
@@ -28,17 +28,8 @@ pub(crate) fn learnt_from(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
         }
     }
     files.extend(manifest.tables.values().map(|table| &table.rows));
-    for predicate in manifest.predicates.values() {
-        match &predicate.grounding {
-            Grounding::Logits { file, .. } | Grounding::Truth(file) | Grounding::LogTruth(file) => {
-                files.push(file)
-            }
-            Grounding::Network { .. }
-            | Grounding::Learnable { .. }
-            | Grounding::ClosedForm(_)
-            | Grounding::Host { .. } => {}
-        }
-    }
+    let predicates = manifest.predicates.values();
+    files.extend(predicates.filter_map(|p| Some(p.grounding.numbers()?.0)));
     files.extend((manifest.functions.values()).filter_map(|f| f.values.as_ref()));
     files.extend(manifest.start().map(|start| &start.run));
     files

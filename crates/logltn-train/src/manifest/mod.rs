@@ -42,6 +42,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics, Semantics, Source, Span};
+use logltn_data::CsvFile;
 use toml::de::DeTable;
 
 pub use against::{SortKind, TheoryNames, check_against};
@@ -186,6 +187,16 @@ impl Manifest {
         }
     }
 
+    /// The place of a column that the manifest names.
+    pub(crate) fn column(
+        &self,
+        file: &CsvFile,
+        column: &Spanned<String>,
+    ) -> Result<usize, Diagnostic> {
+        let found = file.column_index(column);
+        found.map_err(|error| error.at(&self.source, column.span, "this column"))
+    }
+
     /// The network behind a symbol, looked up in `[networks]` if it is shared.
     pub fn network<'m>(&'m self, network: &'m NetworkRef) -> Option<&'m Network> {
         match network {
@@ -248,22 +259,24 @@ fn read_source(path: &Path) -> Result<Source, Diagnostic> {
     if bytes.len() as u64 > Manifest::MAX_BYTES {
         return Err(too_large(&name));
     }
-    String::from_utf8(bytes)
-        .map(|text| Source::new(name.clone(), text))
-        .map_err(|error| {
-            // The lossy text is the same up to the bad byte, where it has a replacement character.
-            let at = error.utf8_error().valid_up_to();
-            let lossy = String::from_utf8_lossy(error.as_bytes());
-            let dropped = if lossy.starts_with('\u{feff}') { 3 } else { 0 };
-            let start = at - dropped;
-            Diagnostic::error(Code::NotUtf8, "the manifest is not UTF-8 text")
-                .at(
-                    &Source::new(name, lossy),
-                    Span::new(start, start + 3),
-                    "not UTF-8",
-                )
-                .help("save the file as UTF-8")
-        })
+    utf8_source(name, bytes, "the manifest")
+}
+
+/// The text of a file, or where it is not UTF-8.
+pub(crate) fn utf8_source(name: String, bytes: Vec<u8>, what: &str) -> Result<Source, Diagnostic> {
+    let wrong = match String::from_utf8(bytes) {
+        Ok(text) => return Ok(Source::new(name, text)),
+        Err(wrong) => wrong,
+    };
+    // The lossy text is the same up to the bad byte, where it has a replacement character.
+    let at = wrong.utf8_error().valid_up_to();
+    let lossy = String::from_utf8_lossy(wrong.as_bytes()).into_owned();
+    // A byte-order mark is dropped by the source.
+    let at = at - if lossy.starts_with('\u{feff}') { 3 } else { 0 };
+    let (source, place) = (Source::new(name, lossy), Span::new(at, at + 3));
+    let error = Diagnostic::error(Code::NotUtf8, format!("{what} is not UTF-8 text"));
+    let error = error.at(&source, place, "not UTF-8");
+    Err(error.help("save the file as UTF-8"))
 }
 
 /// After this many syntax errors the parser is guessing.

@@ -62,14 +62,22 @@ pub enum Grounding {
 }
 
 impl Grounding {
-    /// Whether it is a file of numbers.
-    pub fn is_numbers(&self) -> bool {
+    /// The file of numbers that it is, what these mean, and where that is said; `None` if it is something else.
+    pub fn numbers(&self) -> Option<(&Spanned<PathBuf>, logltn::Output, Option<Span>)> {
         match self {
-            Grounding::Logits { .. } | Grounding::Truth(_) | Grounding::LogTruth(_) => true,
+            Grounding::Logits { file, output } => {
+                let kind = match output.value {
+                    Output::Softmax => logltn::Output::softmax(),
+                    Output::Sigmoid => logltn::Output::sigmoid(),
+                };
+                Some((file, kind, Some(output.span)))
+            }
+            Grounding::Truth(file) => Some((file, logltn::Output::truth(), None)),
+            Grounding::LogTruth(file) => Some((file, logltn::Output::log_truth(), None)),
             Grounding::Network { .. }
             | Grounding::Learnable { .. }
             | Grounding::ClosedForm(_)
-            | Grounding::Host { .. } => false,
+            | Grounding::Host { .. } => None,
         }
     }
 }
@@ -211,18 +219,6 @@ impl Predicate {
             grounding: grounding?,
             crisp: crisp.unwrap_or(0.0),
         })
-    }
-
-    /// Whether training changes it.
-    pub fn learns(&self) -> bool {
-        match &self.grounding {
-            Grounding::Network { .. } | Grounding::Learnable { .. } => true,
-            Grounding::ClosedForm(form) => !form.learnt().is_empty(),
-            Grounding::Logits { .. }
-            | Grounding::Truth(_)
-            | Grounding::LogTruth(_)
-            | Grounding::Host { .. } => false,
-        }
     }
 
     /// Its network, whether shared or not, if it has one.

@@ -3,47 +3,42 @@
 use std::path::Path;
 
 use logltn::theory::ArgumentSort;
-use logltn::{Code, Diagnostic, Diagnostics};
+use logltn::{Code, ColumnData, Diagnostic, Diagnostics};
 use logltn_data::CsvFile;
 use logltn_data::problems::Problems;
-use logltn_learn::{Answers, Asked};
+use logltn_learn::metrics::Subject;
+use logltn_learn::{Answers, Asked, AskedRows};
 
 use super::Project;
 use super::cells::{Cells, read_column};
 use super::magnitudes;
 use super::tables::{Wanted, quoted};
-
-/// Rows that a predicate or a function is queried at.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct AskedRows {
-    /// The arguments, row by row: individuals by their indexes, numbers by their places among `numbers`.
-    pub arguments: Vec<u32>,
-    /// The numbers, as in the file.
-    pub numbers: Vec<f64>,
-}
+use crate::manifest::Spanned;
 
 impl Project {
     /// The names of the arguments of a predicate or function: `args`, or a1, a2, ….
     pub fn argument_names(&self, symbol: &str) -> Vec<String> {
         let theory = self.theory();
-        let predicate = self.manifest.predicates.get(symbol);
-        let function = self.manifest.functions.get(symbol);
-        let args = (predicate.and_then(|p| p.args.as_ref()))
-            .or_else(|| function.and_then(|f| f.args.as_ref()));
         if let Some(definition) = theory.definition(symbol) {
             let parameters = theory[definition].parameters().iter();
             return parameters.map(|p| p.name.clone()).collect();
         }
-        let arity = match theory.predicate(symbol) {
-            Some(id) => theory[id].arguments.len(),
-            None => (theory.functions.iter())
-                .find(|f| f.name == symbol)
-                .map_or(0, |f| f.arguments.len()),
-        };
-        match args {
-            Some(args) => args.iter().map(|arg| arg.value.clone()).collect(),
-            None => (1..=arity).map(|i| format!("a{i}")).collect(),
+        if let Some(args) = self.given_names(symbol) {
+            return args.iter().map(|arg| arg.value.clone()).collect();
         }
+        let arity = match (theory.predicate(symbol), theory.function(symbol)) {
+            (Some(id), _) => theory[id].arguments.len(),
+            (_, Some(id)) => theory[id].arguments.len(),
+            (None, None) => 0,
+        };
+        (1..=arity).map(|i| format!("a{i}")).collect()
+    }
+
+    /// The `args` of a predicate or function.
+    pub(super) fn given_names(&self, symbol: &str) -> Option<&Spanned<Vec<Spanned<String>>>> {
+        let predicate = self.manifest.predicates.get(symbol);
+        let function = self.manifest.functions.get(symbol);
+        (predicate.and_then(|p| p.args.as_ref())).or_else(|| function.and_then(|f| f.args.as_ref()))
     }
 
     /// The rows of a CSV whose columns are named as the arguments. The one of the classes may be left out, and is not read.
@@ -85,40 +80,44 @@ impl Project {
                 return problems.finish(AskedRows::default());
             }
         };
-        let (mut cells, mut numbers) = (Vec::new(), Vec::new());
-        let single = match asked.is_function() {
-            true => magnitudes::function_reads_numbers(&self.manifest, name),
-            false => magnitudes::reads_numbers(&self.manifest, name),
+        let subject = match asked.is_function() {
+            true => Subject::Function,
+            false => Subject::Predicate,
         };
-        for (argument, position) in asked.arguments().iter().zip(positions) {
-            cells.push(match argument {
-                ArgumentSort::Sort(sort) => {
-                    let known = Cells::of(&self.theory()[*sort], Some(self.data.size(*sort)));
-                    read_column(&file, position, &known, &mut problems)
-                }
-                ArgumentSort::Vector(_) => {
-                    let column = file.reals_into(position, &mut problems);
-                    if single {
-                        magnitudes::check_column(&file, position, &column, &mut problems);
-                    }
-                    let first = numbers.len();
-                    numbers.extend(column);
-                    (first..numbers.len()).map(|at| at as u32).collect()
-                }
-            });
-        }
-        let rows = cells.first().map_or(0, Vec::len);
+        let of = (subject, name, asked.arguments());
         // After an error the columns may have different lengths.
-        let row = |row: usize| cells.iter().filter_map(move |column| column.get(row));
-        if u32::try_from(numbers.len()).is_err() {
+        let rows = AskedRows::of(&self.read_arguments(&file, of, &positions, &mut problems));
+        if rows.is_none() {
             problems.push(|| {
                 let what = format!("{}: there are too many numbers to index", file.name());
                 Diagnostic::error(Code::TooManyTuples, what)
             });
         }
-        problems.finish(AskedRows {
-            arguments: (0..rows).flat_map(row).copied().collect(),
-            numbers,
-        })
+        problems.finish(rows.unwrap_or_default())
+    }
+
+    /// The columns of a file that hold the arguments of a predicate or a function.
+    pub(super) fn read_arguments(
+        &self,
+        file: &CsvFile,
+        (subject, name, arguments): (Subject, &str, &[ArgumentSort]),
+        positions: &[usize],
+        problems: &mut Problems,
+    ) -> Vec<ColumnData> {
+        let read = magnitudes::reads_numbers(&self.manifest, subject, name);
+        let columns = (arguments.iter().zip(positions)).map(|(argument, &at)| match argument {
+            ArgumentSort::Sort(sort) => {
+                let known = Cells::of(&self.theory()[*sort], Some(self.data.size(*sort)));
+                ColumnData::Individuals(read_column(file, at, &known, problems))
+            }
+            ArgumentSort::Vector(_) => {
+                let numbers = file.reals_into(at, problems);
+                if read {
+                    magnitudes::check_column(file, at, &numbers, problems);
+                }
+                ColumnData::Real(numbers)
+            }
+        });
+        columns.collect()
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use logltn::theory::{ArgumentSort, ColumnSort, SortId};
+use logltn::theory::{ArgumentSort, SortId};
 use logltn::{
     Code, Declared, Diagnostic, Diagnostics, Role, Source, Span, Theory, did_you_mean, words,
 };
@@ -111,11 +111,8 @@ impl Needed {
                 return Vec::new();
             }
         };
-        for sort in sorts {
-            if let ArgumentSort::Sort(sort) = sort {
-                self.sorts.insert(theory[sort].name.clone());
-            }
-        }
+        let sorts = sorts.into_iter().filter_map(ArgumentSort::sort);
+        self.sorts.extend(sorts.map(|s| theory[s].name.clone()));
         let inputs = network.and_then(|n: &NetworkRef| manifest.network(n)?.inputs.as_ref());
         let calls = (inputs.into_iter().flatten()).filter_map(|input| input.call());
         calls.map(|(symbol, _)| symbol.value.clone()).collect()
@@ -124,11 +121,8 @@ impl Needed {
     /// Adds the name of a sort, table, param or constant; others are variables, labels or definitions.
     fn take(&mut self, manifest: &Manifest, theory: &Theory, name: String) {
         if let Some(table) = theory.tables.iter().find(|t| t.name == name) {
-            for column in &table.columns {
-                if let ColumnSort::Sort(sort) = column.sort {
-                    self.sorts.insert(theory[sort].name.clone());
-                }
-            }
+            let sorts = table.columns.iter().filter_map(|c| c.sort.sort());
+            self.sorts.extend(sorts.map(|s| theory[s].name.clone()));
             self.tables.insert(name);
         } else if theory.params.iter().any(|p| p.name == name) {
             if let Some(Param::Percentile { sorts, .. }) =
@@ -227,9 +221,8 @@ impl Needed {
             .iter()
             .filter(|t| self.tables.contains(&t.name))
         {
-            let is_it =
-                |c: &ColumnSort| matches!(c, ColumnSort::Sort(s) if theory[*s].name == sort);
-            if table.columns.iter().any(|column| is_it(&column.sort)) {
+            let mut sorts = table.columns.iter().filter_map(|c| c.sort.sort());
+            if sorts.any(|s| theory[s].name == sort) {
                 push(format!(
                     "a law uses table `{}`, whose rows are about the manifest's own individuals of sort `{sort}`",
                     table.name

@@ -2,27 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use logltn::theory::{ArgumentSort, Formula, FormulaKind, PredicateId, Term, TermKind};
+use logltn::theory::{Formula, FormulaKind, PredicateId, Term, TermKind};
 use logltn::{
     ArgumentShape, Code, Data, Diagnostic, Diagnostics, Engine, Parameters, Plan, PlanOptions,
     Request, Semantics, did_you_mean,
 };
-use logltn_learn::{Evaluated, LargeTables, Model, large_tables, set_axioms};
+use logltn_learn::{
+    Evaluated, Ground, KnowledgeBase, LargeTables, Model, large_tables, set_axioms,
+};
 use rustc_hash::FxHashSet;
 
-use super::{NumberTable, Project};
+use super::Project;
 use crate::in_manifest::planned_in_manifest;
-use crate::manifest::{self, Grounding};
+use crate::manifest::Grounding;
 
 const BY_NUMBERS: &str = "give it by numbers: `logits`, `truth` or `log_truth`";
-
-/// The place of a request's numbers.
-#[derive(PartialEq)]
-struct Answer<'p> {
-    table: &'p NumberTable,
-    /// Where each row starts; `None` for a row about individuals that the file does not know.
-    starts: Vec<Option<usize>>,
-}
 
 impl Project {
     /// The plan of the theory in a semantics.
@@ -85,15 +79,12 @@ impl Project {
     /// possible only when the members of families are known.
     pub fn unknown_axioms<'n>(&self, axioms: impl Iterator<Item = &'n str> + Clone) -> Diagnostics {
         let manifest = &self.manifest;
-        let own = (manifest.axioms.iter()).map(|(name, axiom)| (name.as_str(), axiom.span));
-        let train = manifest.train.as_ref();
-        let phases = train.map_or(&[][..], |train| &train.phases).iter();
-        let in_phases = phases
-            .flat_map(|phase| phase.axioms.iter().flatten())
-            .map(|axiom| (axiom.as_str(), axiom.span));
         let mut out = Diagnostics::new();
         // Naming a family without members is not a mistake.
-        for (name, span) in own.chain(in_phases).filter(|(name, _)| name.ends_with(']')) {
+        for (name, span) in manifest
+            .named_axioms()
+            .filter(|(name, _)| name.ends_with(']'))
+        {
             if !axioms.clone().any(|axiom| axiom == name) {
                 let error = Diagnostic::error(
                     Code::UnknownAxiom,
@@ -122,26 +113,22 @@ impl Project {
     /// Fills in the numbers of an engine's requests, all of which must belong to predicates given by numbers or by
     /// closed forms of data.
     pub(crate) fn fill_in(&self, engine: &mut Engine<f64>) -> Result<(), Diagnostics> {
-        let answers = self.answers(engine)?;
-        if answers.contains(&None) {
-            let knowledge = self.knowledge()?;
-            let mut model = Model::new(&knowledge, 0)?;
-            model.attach(&knowledge, engine)?;
-            model.evaluate(engine)?;
+        let mut knowledge = self.sketch();
+        if self.check_known(&knowledge, engine)? {
+            knowledge = self.knowledge()?;
         }
-        for (request, answer) in answers.iter().enumerate() {
-            let Some(answer) = answer else {
-                continue; // a closed form, which the model has evaluated
-            };
-            let width = answer.table.columns;
-            let rows = engine.numbers_mut(request).chunks_exact_mut(width);
-            for (row, start) in rows.zip(&answer.starts) {
-                if let Some(start) = start {
-                    row.copy_from_slice(&answer.table.values[*start..start + width]);
-                }
+        // Whatever is learnt has been refused, and need not be there.
+        for id in (0..knowledge.predicates.len() as u32).map(PredicateId) {
+            if knowledge.learns(id) {
+                knowledge.predicates[id] = Ground::Host;
             }
         }
-        Ok(())
+        for vectors in &mut knowledge.vectors {
+            vectors.learnable = None;
+        }
+        let mut model = Model::new(&knowledge, 0)?;
+        model.attach(&knowledge, engine)?;
+        model.evaluate(engine)
     }
 
     /// The same, with the predicates' numbers filled in by the caller.
@@ -165,28 +152,38 @@ impl Project {
         Evaluated::of(&mut engine, parameters, gradients.then_some(numbers))
     }
 
-    /// For each request of the engine, where its numbers are; `None` for a closed form.
-    fn answers(&self, engine: &Engine<f64>) -> Result<Vec<Option<Answer<'_>>>, Diagnostics> {
-        let mut answers = Vec::new();
+    /// Whether an engine asks closed forms.
+    ///
+    /// # Errors
+    /// If it asks what is learnt.
+    fn check_known(
+        &self,
+        knowledge: &KnowledgeBase,
+        engine: &Engine<f64>,
+    ) -> Result<bool, Diagnostics> {
+        let mut closed_forms = false;
         let mut wrong = Diagnostics::new();
         let mut refused = FxHashSet::<PredicateId>::default();
         for request in engine.requests() {
-            match self.answer(request) {
-                Ok(answer) => answers.push(answer),
-                Err(error) => {
-                    // Once for all requests.
-                    if refused.insert(request.predicate) {
-                        wrong.push(error);
-                    }
-                }
+            match self.is_closed_form(knowledge, request) {
+                Ok(closed_form) => closed_forms |= closed_form,
+                // Once for all requests.
+                Err(error) if refused.insert(request.predicate) => wrong.push(error),
+                Err(_) => {}
             }
         }
-        wrong.into_result(answers).map(|(answers, _)| answers)
+        wrong.into_result(closed_forms).map(|(found, _)| found)
     }
 
-    fn answer(&self, request: &Request) -> Result<Option<Answer<'_>>, Diagnostic> {
+    /// Whether a request is to a closed form; others are to numbers.
+    fn is_closed_form(
+        &self,
+        knowledge: &KnowledgeBase,
+        request: &Request,
+    ) -> Result<bool, Diagnostic> {
         let predicate = request.predicate;
-        if self.is_known_closed_form(predicate) {
+        let is_closed_form = matches!(knowledge.predicates[predicate], Ground::ClosedForm(_));
+        if is_closed_form && !knowledge.learns(predicate) {
             if let Some(function) = request.shape.iter().find_map(|s| self.learnt_function(s)) {
                 return Err(self.not_trained(
                     predicate,
@@ -195,7 +192,7 @@ impl Project {
             }
             return match self.is_applied_to_learnable(predicate) {
                 true => Err(self.not_trained(predicate, "applied to a learnable constant")),
-                false => Ok(None),
+                false => Ok(true),
             };
         }
         let Some(table) = self
@@ -209,32 +206,13 @@ impl Project {
         if request.shape.iter().any(applied) {
             return Err(self.not_among_numbers(predicate, "the value of a function"));
         }
-        let starts: Vec<Option<usize>> = (0..request.rows())
-            .map(|row| Some(table.row(request.row(row))?.start))
-            .collect();
         // A request for every possible row also has rows that no axiom uses.
-        let unknown = starts.contains(&None) && self.is_applied_to_learnable(predicate);
+        let unknown = (0..request.rows()).any(|row| table.row(request.row(row)).is_none())
+            && self.is_applied_to_learnable(predicate);
         if unknown || request.width != table.columns {
             return Err(self.not_among_numbers(predicate, "a learnable constant"));
         }
-        Ok(Some(Answer { table, starts }))
-    }
-
-    /// Whether a predicate is a closed form without learnt numbers and without learnt vectors as arguments.
-    pub(super) fn is_known_closed_form(&self, predicate: PredicateId) -> bool {
-        let declared = &self.theory()[predicate];
-        let learnt = |argument: &ArgumentSort| match argument {
-            ArgumentSort::Sort(sort) => {
-                let sort = self.manifest.sorts.get(&self.theory()[*sort].name);
-                sort.is_some_and(|sort| sort.learnable.is_some())
-            }
-            ArgumentSort::Vector(_) => false,
-        };
-        let given = self.manifest.predicates.get(&declared.name);
-        let closed = |p: &manifest::Predicate| {
-            matches!(p.grounding, Grounding::ClosedForm(_)) && !p.learns()
-        };
-        given.is_some_and(|given| closed(given)) && !declared.arguments.iter().any(learnt)
+        Ok(false)
     }
 
     /// A function with a network that an argument is a value of.

@@ -17,9 +17,7 @@ pub(super) fn read(
     let found = if is_table(&path) {
         let file = CsvFile::read(&path)?;
         let column = match (&labels.column, file.columns()) {
-            (Some(column), _) => file
-                .column_index(column)
-                .map_err(|e| e.at(&manifest.source, column.span, "this column"))?,
+            (Some(column), _) => manifest.column(&file, column)?,
             (None, [_]) => 0,
             (None, columns) => {
                 let list: Vec<String> = columns.iter().map(|c| format!("`{c}`")).collect();

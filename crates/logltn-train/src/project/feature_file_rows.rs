@@ -53,11 +53,9 @@ impl OwnRows<'_> {
         let mut wrong = Diagnostics::new();
         let mut places = Vec::new();
         for column in columns {
-            match file.column_index(column) {
+            match self.manifest.column(&file, column) {
                 Ok(place) => places.push(place),
-                Err(error) => {
-                    wrong.push(error.at(&self.manifest.source, column.span, "this column"))
-                }
+                Err(error) => wrong.push(error),
             }
         }
         wrong.into_result(())?;
@@ -230,10 +228,7 @@ pub(super) fn parts(
     split: &Spanned<Split>,
     file: &CsvFile,
 ) -> Result<Vec<Option<String>>, Diagnostics> {
-    let place = |column: &Spanned<String>| {
-        let found = file.column_index(column);
-        found.map_err(|error| error.at(&manifest.source, column.span, "this column"))
-    };
+    let place = |column: &Spanned<String>| manifest.column(file, column);
     match &split.value {
         Split::Column(column) => {
             let place = place(column)?;
@@ -335,8 +330,7 @@ pub(super) fn column_of(
     column: &Spanned<String>,
 ) -> Result<(CsvFile, usize), Diagnostics> {
     let file = CsvFile::read(path)?;
-    let found = file.column_index(column);
-    let place = found.map_err(|error| error.at(&manifest.source, column.span, "this column"))?;
+    let place = manifest.column(&file, column)?;
     Ok((file, place))
 }
 

@@ -9,7 +9,7 @@ use logltn_data::problems::{Problems, counted};
 
 use super::cells::{Cells, read_column};
 use super::feature_file_rows::column_of;
-use super::number_tables::{Numbers, counted_or_many, product, tuples};
+use super::number_tables::{Numbers, counted_or_many, product, sorts_of, tuples};
 use super::report::Report;
 use crate::manifest::{Manifest, Spanned};
 
@@ -27,25 +27,16 @@ pub(super) fn read(
         let Some(file) = given.and_then(|g| g.values.as_ref()) else {
             continue;
         };
-        let mut sorts = Vec::new();
-        for argument in &function.arguments {
-            match argument {
-                ArgumentSort::Sort(sort) => sorts.push(*sort),
-                ArgumentSort::Vector(_) => {
-                    let what = format!(
-                        "function `{}` cannot be given by data: it has an argument that is a number or a vector, not one \
-                         of finitely many individuals",
-                        function.name
-                    );
-                    let error = Diagnostic::error(Code::VectorArgument, what);
-                    report.push(file.span, "", error.help("give it a `network`"));
-                    break;
-                }
-            }
-        }
-        if sorts.len() != function.arguments.len() {
+        let Some(sorts) = sorts_of(&function.arguments) else {
+            let what = format!(
+                "function `{}` cannot be given by data: it has an argument that is a number or a vector, not one of \
+                 finitely many individuals",
+                function.name
+            );
+            let error = Diagnostic::error(Code::VectorArgument, what);
+            report.push(file.span, "", error.help("give it a `network`"));
             continue;
-        }
+        };
         let path = manifest.resolve(file);
         let shape = Shape {
             theory,
@@ -93,7 +84,7 @@ pub(super) fn read(
                 problems.finish(FunctionData::Individuals(values))
             }
         };
-        let all_known = all_known && shape.result().is_none_or(&known);
+        let all_known = all_known && function.result.sort().is_none_or(&known);
         let set = values.and_then(|values| match all_known {
             true => data.set_function(&function.name, values),
             false => Ok(()),
@@ -128,13 +119,6 @@ impl Shape<'_> {
             self.check_size(&file, file.rows(), 1, 1)?;
         }
         read(&file, place)
-    }
-
-    fn result(&self) -> Option<SortId> {
-        match self.function.result {
-            ArgumentSort::Sort(sort) => Some(sort),
-            ArgumentSort::Vector(_) => None,
-        }
     }
 
     fn check(&self, numbers: &Numbers, width: usize) -> Result<(), Diagnostics> {

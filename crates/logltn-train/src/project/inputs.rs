@@ -72,10 +72,8 @@ impl Check<'_, '_> {
     /// The features of the sort of an argument, if it has any that could be read.
     fn file(&self, variable: &str) -> Option<&FeatureFile> {
         let position = self.args.iter().position(|arg| arg.value == variable)?;
-        match self.sorts.get(position)? {
-            ArgumentSort::Sort(sort) => self.files.get(&self.theory[*sort].name),
-            ArgumentSort::Vector(_) => None,
-        }
+        let sort = self.sorts.get(position)?.sort()?;
+        self.files.get(&self.theory[sort].name)
     }
 
     fn field(&mut self, variable: &Spanned<String>, field: &Spanned<String>) -> Option<FieldShape> {

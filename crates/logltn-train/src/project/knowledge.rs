@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use logltn::theory::{ArgumentSort, SortId};
+use logltn::theory::{ArgumentSort, PredicateId, SortId};
 use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::{Plain, Stored, Values};
 use logltn_learn::{Behind, Field, Ground, Kept, KnowledgeBase, NetworkRef, Place, Vectors};
@@ -81,19 +81,11 @@ impl Project {
     /// nothing from host code. `None` if there is something.
     pub fn nothing_to_train(&self) -> Option<Diagnostic> {
         let manifest = &self.manifest;
-        let learns = |grounding: &Grounding| match grounding {
-            Grounding::Network { .. } | Grounding::Learnable { .. } | Grounding::Host { .. } => {
-                true
-            }
-            Grounding::ClosedForm(form) => !form.learnt().is_empty(),
-            _ => false,
-        };
-        let declared = self.theory().predicates.iter();
-        let some = (declared.map(|p| manifest.predicates.get(&p.name)))
-            .any(|given| given.is_none_or(|g| learns(&g.grounding)))
-            || manifest.functions.values().any(|f| f.network.is_some())
-            || manifest.sorts.values().any(|s| s.learnable.is_some())
-            || (manifest.constants.values()).any(|c| matches!(c.value, Constant::Learnable(_)));
+        let sketch = self.sketch();
+        let some = (0..sketch.predicates.len() as u32).any(|p| sketch.learns(PredicateId(p)))
+            || sketch.functions.iter().any(Option::is_some)
+            || sketch.vectors.iter().any(|v| v.learnable.is_some())
+            || sketch.learnable_constants.iter().any(Option::is_some);
         if some {
             return None;
         }
@@ -199,7 +191,7 @@ impl Project {
         if let Some(fields) = read.get(&sort) {
             return Ok(Arc::clone(fields));
         }
-        let fields = self.for_networks(sort, self.features_of(sort)?)?;
+        let fields = self.fields_of(sort, self.features_of(sort)?)?;
         read.insert(sort, Arc::clone(&fields));
         Ok(fields)
     }
@@ -211,7 +203,7 @@ impl Project {
     ) -> Result<(), Diagnostics> {
         for (name, fields) in read {
             if let Some(sort) = self.theory().sort(&name) {
-                let fields = self.for_networks(sort, fields)?;
+                let fields = self.fields_of(sort, fields)?;
                 let mut kept = (self.fields_read.0.lock()).unwrap_or_else(PoisonError::into_inner);
                 kept.insert(sort, fields);
             }
@@ -219,7 +211,7 @@ impl Project {
         Ok(())
     }
 
-    fn for_networks(
+    fn fields_of(
         &self,
         sort: SortId,
         fields: Vec<logltn_data::Field>,
@@ -237,27 +229,29 @@ impl Project {
                     new_features::like(fields, &file.path, own, &file.chosen, exact)?.into()
                 }
                 _ => (fields.into_iter())
-                    .map(|field| {
-                        let shape = field.array.shape.iter().skip(1).copied().collect();
-                        match field.array.values {
-                            Values::U8(bytes) => Field::new(field.name, shape, kept(bytes)),
-                            Values::F32(numbers) => Field::new(field.name, shape, kept(numbers)),
-                            // Closed forms are evaluated in double precision; features that are read in place stay in
-                            // place.
-                            Values::F64(numbers) if exact || numbers.is_in_file() => {
-                                Field::new(field.name, shape, kept(numbers))
-                            }
-                            _ => Field::new(field.name, shape, field.array.to_f32()),
-                        }
-                    })
+                    .map(|field| for_networks(field, exact))
                     .collect(),
             },
         )
     }
 }
 
-/// The features read so far, shared.
-pub(super) fn kept<T: Plain>(numbers: Stored<T>) -> Kept<T> {
+/// A field as it was read; without closed forms in single precision, unless it stays in its file.
+pub(super) fn for_networks(field: logltn_data::Field, exact: bool) -> Field {
+    let shape: Vec<usize> = field.array.shape.iter().skip(1).copied().collect();
+    match field.array.values {
+        Values::U8(bytes) => Field::new(field.name, shape, kept(bytes)),
+        Values::F32(numbers) => Field::new(field.name, shape, kept(numbers)),
+        // Closed forms are evaluated in double precision; features that are read in place stay in place.
+        Values::F64(numbers) if exact || numbers.is_in_file() => {
+            Field::new(field.name, shape, kept(numbers))
+        }
+        _ => Field::new(field.name, shape, field.array.to_f32()),
+    }
+}
+
+/// Numbers that were read, shared.
+fn kept<T: Plain>(numbers: Stored<T>) -> Kept<T> {
     Arc::new(numbers)
 }
 

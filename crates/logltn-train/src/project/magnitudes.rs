@@ -12,11 +12,12 @@ use logltn::theory::{
 use logltn::{Code, ColumnData, Data, Diagnostic, FunctionData, Theory};
 use logltn_data::problems::Problems;
 use logltn_data::{Array, CsvFile, Values};
+use logltn_learn::metrics::Subject;
 
 use super::description::columns;
 use super::features::FeatureFile;
 use super::report::Report;
-use crate::manifest::{Grounding, Manifest};
+use crate::manifest::{Grounding, Manifest, Predicate};
 
 /// The largest feature for learning: squared gradients of a million rows are still far from the largest number in
 /// single precision.
@@ -116,13 +117,10 @@ fn sorts_read<'t>(
         .filter(|declared| predicate(&declared.name))
         .map(|declared| &declared.arguments);
     let functions = (theory.functions.iter())
-        .filter(|declared| function_reads_numbers(manifest, &declared.name))
+        .filter(|declared| reads_numbers(manifest, Subject::Function, &declared.name))
         .map(|declared| &declared.arguments);
     (predicates.chain(functions).flatten())
-        .filter_map(|argument| match argument {
-            ArgumentSort::Sort(sort) => Some(theory[*sort].name.as_str()),
-            ArgumentSort::Vector(_) => None,
-        })
+        .filter_map(|argument| Some(theory[argument.sort()?].name.as_str()))
         .collect()
 }
 
@@ -154,7 +152,9 @@ pub(super) fn check(
     files: &BTreeMap<String, FeatureFile>,
 ) {
     let manifest = report.manifest;
-    let read = sorts_read(theory, manifest, |name| reads_numbers(manifest, name));
+    let read = sorts_read(theory, manifest, |name| {
+        reads_numbers(manifest, Subject::Predicate, name)
+    });
     for (sort, file) in files
         .iter()
         .filter(|(sort, _)| read.contains(&sort.as_str()))
@@ -185,19 +185,20 @@ fn too_large(place: &str, value: f64) -> Diagnostic {
     .help("scale the column in the file: best to numbers of about 1")
 }
 
-/// Whether a predicate has a network or a closed form.
-pub(super) fn reads_numbers(manifest: &Manifest, predicate: &str) -> bool {
-    (manifest.predicates.get(predicate)).is_some_and(|p| {
+/// Whether a predicate has a network or a closed form, or a function a network.
+pub(super) fn reads_numbers(manifest: &Manifest, subject: Subject, name: &str) -> bool {
+    let predicate = |p: &Predicate| {
         matches!(
             p.grounding,
             Grounding::Network { .. } | Grounding::ClosedForm(_)
         )
-    })
-}
-
-/// The same of a function.
-pub(super) fn function_reads_numbers(manifest: &Manifest, function: &str) -> bool {
-    (manifest.functions.get(function)).is_some_and(|f| f.network.is_some())
+    };
+    let (predicates, functions) = (&manifest.predicates, &manifest.functions);
+    match subject {
+        Subject::Predicate => predicates.get(name).is_some_and(|p| predicate(p)),
+        Subject::Function => functions.get(name).is_some_and(|f| f.network.is_some()),
+        Subject::Table => false,
+    }
 }
 
 /// Reports the numbers of a file's column that are too large to learn from.
@@ -236,7 +237,8 @@ impl<'t> Given<'t> {
                         predicate,
                         arguments,
                     } => {
-                        let reads = reads_numbers(manifest, &theory[*predicate].name);
+                        let name = &theory[*predicate].name;
+                        let reads = reads_numbers(manifest, Subject::Predicate, name);
                         terms.extend(arguments.iter().map(|term| (term, reads)));
                     }
                     FormulaKind::Use { arguments, .. } => {
@@ -271,7 +273,8 @@ impl<'t> Given<'t> {
                 TermKind::Variable(v) if reads => self.cells.extend(columns.get(v)),
                 TermKind::Number(number) if reads => self.literals.push((term, number.0)),
                 TermKind::Apply(function, arguments) => {
-                    let inside = function_reads_numbers(manifest, &theory[*function].name);
+                    let name = &theory[*function].name;
+                    let inside = reads_numbers(manifest, Subject::Function, name);
                     terms.extend(arguments.iter().map(|term| (term, inside)));
                     self.functions.extend(reads.then_some(*function));
                 }

@@ -11,9 +11,8 @@ use logltn_learn::metrics::{Against, Subject};
 use logltn_learn::{Known, Measures, Metric, Model, Place, Spanned};
 
 use super::Project;
-use super::cells::{Cells, read_column};
+use super::cells::Cells;
 use super::feature_file_rows::{OwnRows, as_column};
-use super::magnitudes;
 use super::tables::{Wanted, quoted, read_rows};
 use crate::manifest::{self, MetricTruth};
 
@@ -25,6 +24,7 @@ const VALUE: &str = "value";
 type Labels = BTreeMap<String, Option<Vec<String>>>;
 
 /// The rows of a metric, by the names in their file's header.
+#[derive(Default)]
 struct Rows {
     arguments: Vec<ColumnData>,
     truth: Option<Vec<bool>>,
@@ -70,13 +70,12 @@ impl Project {
             return Ok(Vec::new());
         }
         let mut out = Diagnostics::new();
+        let sketch = self.sketch();
         for metric in &metrics {
             let learns = match metric.kind.subject() {
                 Subject::Predicate => {
                     let predicate = self.theory().predicate(&metric.of);
-                    predicate.is_none_or(|id| {
-                        self.numbers[id].is_none() && !self.is_known_closed_form(id)
-                    })
+                    predicate.is_none_or(|id| sketch.learns(id))
                 }
                 Subject::Function => {
                     let function = self.theory().function(&metric.of);
@@ -143,7 +142,7 @@ impl Project {
             MetricTruth::Rows(file) => file,
         };
         let name = &metric.of.value;
-        let (arguments, args) = match metric.kind.subject() {
+        let arguments = match metric.kind.subject() {
             Subject::Table => {
                 // A missing one has been reported.
                 let Some(table) = theory.table(name) else {
@@ -155,30 +154,13 @@ impl Project {
                 let rows = placed(rows, self, file.span, "read from here")?;
                 return Ok(Some(Known::Rows(rows)));
             }
-            Subject::Predicate => {
-                let given = self.manifest.predicates.get(name);
-                let declared = theory.predicate(name);
-                (
-                    declared.map(|id| &theory[id].arguments),
-                    given.and_then(|p| p.args.as_ref()),
-                )
-            }
-            Subject::Function => {
-                let given = self.manifest.functions.get(name);
-                let declared = theory.functions.iter().find(|f| f.name == *name);
-                (
-                    declared.map(|f| &f.arguments),
-                    given.and_then(|f| f.args.as_ref()),
-                )
-            }
+            Subject::Predicate => theory.predicate(name).map(|id| &theory[id].arguments),
+            Subject::Function => theory.function(name).map(|id| &theory[id].arguments),
         };
         let Some(arguments) = arguments else {
             return Ok(None);
         };
-        let names: Vec<String> = match args {
-            Some(args) => args.iter().map(|arg| arg.value.clone()).collect(),
-            None => (1..=arguments.len()).map(|i| format!("a{i}")).collect(),
-        };
+        let names = self.argument_names(name);
         // Whether it fits its predicate at all is checked with the metric, and comes first.
         let has_classes = |id: PredicateId| self.outputs[id].per_class;
         if metric.kind.against() == Against::Classes
@@ -188,7 +170,7 @@ impl Project {
         }
         let rows = match metric.columns.is_some() || metric.part.is_some() {
             true => self.own_metric_rows(metric, file, arguments),
-            false => self.metric_rows(metric, file, arguments, &names, args.is_some()),
+            false => self.metric_rows(metric, file, arguments, &names),
         };
         let rows = placed(rows, self, file.span, "read from here")?;
         Ok(Some(match (rows.truth, rows.values, &metric.ranking) {
@@ -229,11 +211,7 @@ impl Project {
             columns: metric.columns.as_ref(),
             part: metric.part.as_ref(),
         };
-        let nothing = Rows {
-            arguments: Vec::new(),
-            truth: None,
-            values: None,
-        };
+        let nothing = Rows::default();
         let Some((&first, others)) = sorts.split_first() else {
             return Ok(nothing);
         };
@@ -280,14 +258,9 @@ impl Project {
         file: &Spanned<PathBuf>,
         arguments: &[ArgumentSort],
         names: &[String],
-        has_args: bool,
     ) -> Result<Rows, Diagnostics> {
         let mut problems = Problems::new();
-        let nothing = Rows {
-            arguments: Vec::new(),
-            truth: None,
-            values: None,
-        };
+        let nothing = Rows::default();
         let path = self.manifest.resolve(&file.value);
         let Some(file) = CsvFile::read_as_far_as_possible(&path, &mut problems) else {
             return problems.finish(nothing);
@@ -319,13 +292,8 @@ impl Project {
             });
             return problems.finish(nothing);
         }
-        let wanted = wanted_columns(
-            metric,
-            &file,
-            names,
-            answer,
-            (!has_args).then_some(arguments.len()),
-        );
+        let unnamed = (self.given_names(&metric.of.value).is_none()).then_some(arguments.len());
+        let wanted = wanted_columns(metric, &file, names, answer, unnamed);
         let positions = match wanted.find(&file) {
             Ok(positions) => positions,
             Err(error) => {
@@ -333,29 +301,9 @@ impl Project {
                 return problems.finish(nothing);
             }
         };
-        let cells = self.all_cells();
         let answers = positions.get(arguments.len()).copied();
-        let reads = match metric.kind.subject() {
-            Subject::Predicate => magnitudes::reads_numbers(&self.manifest, &metric.of.value),
-            Subject::Function => {
-                magnitudes::function_reads_numbers(&self.manifest, &metric.of.value)
-            }
-            Subject::Table => false,
-        };
-        let columns = (arguments.iter().zip(&positions)).map(|(sort, &position)| match sort {
-            ArgumentSort::Sort(sort) => {
-                let cells = &cells[*sort];
-                ColumnData::Individuals(read_column(&file, position, cells, &mut problems))
-            }
-            ArgumentSort::Vector(_) => {
-                let numbers = file.reals_into(position, &mut problems);
-                if reads {
-                    magnitudes::check_column(&file, position, &numbers, &mut problems);
-                }
-                ColumnData::Real(numbers)
-            }
-        });
-        let arguments = columns.collect();
+        let of = (metric.kind.subject(), &metric.of.value[..], arguments);
+        let arguments = self.read_arguments(&file, of, &positions, &mut problems);
         let (mut truth, mut values) = (None, None);
         match (answer, answers) {
             (Some(TRUTH), Some(column)) => truth = Some(truths(&file, column, &mut problems)),

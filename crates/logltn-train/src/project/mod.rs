@@ -52,7 +52,6 @@ use crate::manifest::{
     Individuals, Manifest, Param, TheoryNames, check_against, learnt_from, measured_against,
 };
 
-pub use asked_rows::AskedRows;
 pub use features::{Chosen, FeatureFile, Features, FieldShape, scaled};
 pub use identify::{IdentifyOptions, read_support};
 pub use number_tables::NumberTable;
@@ -478,7 +477,9 @@ fn unused(table: &str) -> String {
 fn give_weights(manifest: &Manifest, theory: &mut Theory) {
     for axiom in &mut theory.axioms {
         let given = manifest.axioms.get(&axiom.name);
-        axiom.weight = given.and_then(|g| g.weight).unwrap_or(axiom.weight);
+        axiom.weight = given
+            .and_then(|g| g.settings.weight)
+            .unwrap_or(axiom.weight);
     }
 }
 
@@ -590,7 +591,7 @@ fn read_predicates(
     let mut numbers = Vec::with_capacity(theory.predicates.len());
     for predicate in &theory.predicates {
         let given = manifest.predicates.get(&predicate.name).map(|p| &p.value);
-        let has_numbers = given.is_some_and(|g| g.grounding.is_numbers());
+        let has_numbers = given.is_some_and(|g| g.grounding.numbers().is_some());
         let read = given.filter(|_| has_numbers).and_then(|g| {
             number_tables::read(report, theory, predicate, &g.grounding, data, &known)
         });

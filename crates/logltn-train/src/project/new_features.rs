@@ -8,7 +8,7 @@ use logltn_learn::Field;
 
 use super::Project;
 use super::features::Chosen;
-use super::knowledge::kept;
+use super::knowledge::for_networks;
 
 /// A number beyond this is not a share of 255, even in a downscaled picture.
 const MOST: f64 = 2.0;
@@ -83,35 +83,28 @@ pub(super) fn like(
         let other = (known.as_ref().ok())
             .and_then(|known| known.iter().find(|other| other.name == field.name))
             .map(seen);
-        let shape = field.array.shape.iter().skip(1).copied().collect();
         let most = match (&field.array.values, &other) {
             (Values::U8(_), _) | (_, None | Some(Own::AsItIs { .. })) => 0.0,
             (_, Some(Own::Pictures)) => field.array.to_f64().into_iter().fold(0.0, f64::max),
         };
-        out.push(match (&field.array.values, other, &known) {
-            (Values::U8(bytes), Some(Own::Pictures), _) => {
-                Field::new(field.name, shape, kept(bytes.clone())).scaled(true)
-            }
-            (Values::U8(bytes), Some(Own::AsItIs { bytes: true }), _) => {
-                Field::new(field.name, shape, kept(bytes.clone())).scaled(false)
-            }
-            (Values::U8(_), Some(Own::AsItIs { bytes: false }), _) | (Values::U8(_), None, Ok(_)) => {
+        match (&field.array.values, &other, &known) {
+            (Values::U8(_), Some(Own::AsItIs { bytes: false }), _)
+            | (Values::U8(_), None, Ok(_)) => {
                 let what = format!(
                     "{name}: this file holds bytes, {own_name} other numbers: it is unclear whether 255 means 1 or 255"
                 );
                 let help = "give numbers of the same kind as those of the manifest";
-                return Err(Diagnostic::error(Code::UnsupportedElements, what).help(help).into());
+                return Err(Diagnostic::error(Code::UnsupportedElements, what)
+                    .help(help)
+                    .into());
             }
-            (Values::U8(bytes), None, Err(errors)) => {
-                if bytes.iter().all(|&b| b <= 1) {
-                    let mut errors = errors.clone();
-                    let what = format!(
-                        "{name}: without {own_name} it is unclear whether its bytes are pictures or truth values"
-                    );
-                    errors.push(Diagnostic::error(Code::UnsupportedElements, what));
-                    return Err(errors);
-                }
-                Field::new(field.name, shape, kept(bytes.clone()))
+            (Values::U8(bytes), None, Err(errors)) if bytes.iter().all(|&b| b <= 1) => {
+                let mut errors = errors.clone();
+                let what = format!(
+                    "{name}: without {own_name} it is unclear whether its bytes are pictures or truth values"
+                );
+                errors.push(Diagnostic::error(Code::UnsupportedElements, what));
+                return Err(errors);
             }
             (_, Some(Own::Pictures), _) if most > MOST => {
                 let what = format!(
@@ -122,11 +115,13 @@ pub(super) fn like(
                     .help("divide by 255, or give bytes")
                     .into());
             }
-            (Values::F64(numbers), _, _) if exact || numbers.is_in_file() => {
-                Field::new(field.name, shape, kept(numbers.clone()))
-            }
-            (Values::F32(numbers), _, _) => Field::new(field.name, shape, kept(numbers.clone())),
-            _ => Field::new(field.name, shape, field.array.to_f32()),
+            _ => {}
+        }
+        let field = for_networks(field, exact);
+        // Other numbers than bytes are never scaled.
+        out.push(match other {
+            Some(own) => field.scaled(matches!(own, Own::Pictures)),
+            None => field,
         });
     }
     Ok(out)

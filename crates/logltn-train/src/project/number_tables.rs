@@ -10,7 +10,7 @@ use logltn_data::problems::{Problems, counted, shown};
 use logltn_data::{CsvFile, is_table, read_bytes, read_fields};
 
 use super::report::Report;
-use crate::manifest::{Grounding, Output as ManifestOutput, Spanned};
+use crate::manifest::Grounding;
 
 /// The numbers of a predicate as its file has them.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,28 +144,19 @@ pub(super) fn read(
     data: &Data,
     known: &impl Fn(SortId) -> bool,
 ) -> Option<(Output, NumberTable)> {
-    let (file, output, output_place) = file_and_output(grounding)?;
+    let (file, output, output_place) = grounding.numbers()?;
     let path = report.manifest.resolve(file);
     let name = path.display().to_string();
-    let mut sorts = Vec::new();
-    for argument in &predicate.arguments {
-        match argument {
-            ArgumentSort::Sort(sort) => sorts.push(*sort),
-            ArgumentSort::Vector(_) => {
-                report.push(
-                    file.span,
-                    "",
-                    Diagnostic::error(Code::VectorArgument, format!(
-                        "predicate `{}` cannot be given by numbers: it has an argument that is a vector, not \
-                         one of finitely many individuals",
-                        predicate.name
-                    ))
-                    .help("give it a `network`"),
-                );
-                return None;
-            }
-        }
-    }
+    let Some(sorts) = sorts_of(&predicate.arguments) else {
+        let what = format!(
+            "predicate `{}` cannot be given by numbers: it has an argument that is a vector, not one of finitely many \
+             individuals",
+            predicate.name
+        );
+        let error = Diagnostic::error(Code::VectorArgument, what);
+        report.push(file.span, "", error.help("give it a `network`"));
+        return None;
+    };
     let numbers = report.read(file.span, Numbers::read(&path))?;
     let checked = numbers.check_range(&name, output.kind);
     report.read(file.span, checked)?;
@@ -268,26 +259,6 @@ fn warn_of_order(
     );
 }
 
-type File = Spanned<std::path::PathBuf>;
-
-fn file_and_output(grounding: &Grounding) -> Option<(&File, Output, Option<logltn::Span>)> {
-    match grounding {
-        Grounding::Logits { file, output } => {
-            let kind = match output.value {
-                ManifestOutput::Softmax => Output::softmax(),
-                ManifestOutput::Sigmoid => Output::sigmoid(),
-            };
-            Some((file, kind, Some(output.span)))
-        }
-        Grounding::Truth(file) => Some((file, Output::truth(), None)),
-        Grounding::LogTruth(file) => Some((file, Output::log_truth(), None)),
-        Grounding::Network { .. }
-        | Grounding::Learnable { .. }
-        | Grounding::ClosedForm(_)
-        | Grounding::Host { .. } => None,
-    }
-}
-
 /// The layout that a file must have for a predicate.
 struct Shape<'a> {
     theory: &'a Theory,
@@ -358,6 +329,11 @@ impl Shape<'_> {
             format!("{rows}, in one column")
         }
     }
+}
+
+/// The sorts of arguments that are all individuals.
+pub(super) fn sorts_of(arguments: &[ArgumentSort]) -> Option<Vec<SortId>> {
+    arguments.iter().map(|argument| argument.sort()).collect()
 }
 
 /// What each row stands for.

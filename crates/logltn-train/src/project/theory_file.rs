@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use logltn::theory::{Formula, FormulaKind, Term, TermKind};
-use logltn::{Diagnostics, Source, Span, Theory, memory};
+use logltn::{Diagnostics, Source, Theory, memory};
 use logltn_data::read_bytes;
 
-use crate::manifest::{Manifest, SortKind, TheoryNames};
+use crate::manifest::{Manifest, SortKind, TheoryNames, utf8_source};
 
 /// How much more memory a theory takes than its text: tokens, formulas, programs.
 const TIMES_TEXT: u128 = 120;
@@ -34,20 +34,7 @@ pub fn read_theory_file(path: &Path) -> Result<Source, Diagnostics> {
         let error = error.refuse(format_args!("the theory in {name}, read and planned,"));
         return Err(error.into());
     }
-    String::from_utf8(bytes)
-        .map(|text| Source::new(name.clone(), text))
-        .map_err(|error| {
-            let start = error.utf8_error().valid_up_to();
-            let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
-            // A byte-order mark is dropped by the source.
-            let start = start - if text.starts_with('\u{feff}') { 3 } else { 0 };
-            let source = Source::new(name, text);
-            let place = Span::new(start, start + 3);
-            logltn::Diagnostic::error(logltn::Code::NotUtf8, "the theory is not UTF-8 text")
-                .at(&source, place, "not UTF-8")
-                .help("save the file as UTF-8")
-                .into()
-        })
+    Ok(utf8_source(name, bytes, "the theory")?)
 }
 
 impl From<&Theory> for TheoryNames {

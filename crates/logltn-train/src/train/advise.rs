@@ -10,7 +10,7 @@ use logltn_learn::{
     Curve, Known, Labels, LabelsOf, Length, Measures, Metric, MetricKind, Schedule, Spanned,
 };
 
-use super::{TrainOptions, Trainer};
+use super::{Spread, TrainOptions, Trainer};
 use crate::manifest::Phase;
 use crate::project::Project;
 
@@ -147,7 +147,7 @@ impl<'a> Trying<'a> {
         let labels = Labels::all(theory);
         let weight = |name: &str, own: f64| {
             let said = project.manifest.axioms.get(name);
-            said.and_then(|axiom| axiom.weight).unwrap_or(own)
+            said.and_then(|axiom| axiom.settings.weight).unwrap_or(own)
         };
         let rules = (theory.axioms.iter().enumerate())
             .filter(|(i, _)| labels.iter().all(|labels| labels.axiom != *i))
@@ -272,7 +272,7 @@ impl<'a> Trying<'a> {
             let axioms = &mut other.project.manifest.axioms;
             let entry = axioms.entry(name.clone());
             let axiom = entry.or_insert_with(|| Spanned::new(Default::default(), Span::default()));
-            axiom.value.weight = Some(weight * times);
+            axiom.value.settings.weight = Some(weight * times);
             lines.push(format!("[axioms.{name}]"));
             lines.push(format!("weight = {}", weight * times));
         }
@@ -291,9 +291,7 @@ impl<'a> Trying<'a> {
         for seed in 0..self.options.seeds.max(1) {
             values.push(self.train(way, seed)?);
         }
-        let count = values.len() as f64;
-        let value = values.iter().sum::<f64>() / count;
-        let off: f64 = values.iter().map(|v| (v - value).powi(2)).sum();
+        let spread = Spread::of(values);
         let name = match way.name.is_empty() {
             true => "as the manifest says".to_string(),
             false => way.name.join(", "),
@@ -301,8 +299,8 @@ impl<'a> Trying<'a> {
         self.trials.push(Trial {
             name,
             lines: way.lines.clone(),
-            value,
-            deviation: (off / (count - 1.0).max(1.0)).sqrt(),
+            value: spread.map_or(f64::NAN, |spread| spread.mean),
+            deviation: spread.map_or(f64::NAN, |spread| spread.deviation),
         });
         let at = self.trials.len() - 1;
         told(&self.trials[at]);

@@ -245,7 +245,9 @@ fn told(
         .map(|file| (file.span.start as usize, whole(&file.value)))
         .collect();
     if let Some(document) = Node::parse(manifest.source.text(), &strings) {
-        flatten(&document, String::new(), &mut told);
+        document.each(String::new(), false, &mut |key, node| {
+            told.insert(key, value(node));
+        });
     }
     for (file, print) in &info.data {
         told.insert(format!("files.{}", whole(Path::new(file))), json!(print));
@@ -262,24 +264,6 @@ fn told(
         .filter(|metric| metric.kind.better() == Better::Smaller)
         .map(crate::manifest::MetricSpec::label);
     Ok((told, smaller.collect()))
-}
-
-/// `train.learning_rate` → 0.002; lists are values.
-fn flatten(node: &Node, key: String, found: &mut BTreeMap<String, Value>) {
-    match node {
-        Node::Table(entries) => {
-            for (name, value) in entries {
-                let key = match key.is_empty() {
-                    true => name.clone(),
-                    false => format!("{key}.{name}"),
-                };
-                flatten(value, key, found);
-            }
-        }
-        other => {
-            found.insert(key, value(other));
-        }
-    }
 }
 
 /// As JSON. Equal numbers have the same form.

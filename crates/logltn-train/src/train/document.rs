@@ -149,11 +149,18 @@ impl Node {
     /// `train.learning_rate` → `0.002`, for all values of a document. Numbers that are equal are written alike.
     pub fn flat(&self) -> BTreeMap<String, String> {
         let mut found = BTreeMap::new();
-        self.flatten(String::new(), &mut found);
+        self.each(String::new(), true, &mut |key, node| {
+            let text = node.inline();
+            // `1000` and `1e3` are the same; a seed of 64 bits is not its neighbour.
+            let whole = text.parse::<i128>().ok().map(|n| n.to_string());
+            let real = || text.parse::<f64>().ok().map(|n| n.to_string());
+            found.insert(key, whole.or_else(real).unwrap_or(text));
+        });
         found
     }
 
-    fn flatten(&self, key: String, found: &mut BTreeMap<String, String>) {
+    /// Shows every value with its key; lists are values, or their members are.
+    pub fn each(&self, key: String, members: bool, show: &mut impl FnMut(String, &Node)) {
         let inner = |name: &str| match key.is_empty() {
             true => name.to_string(),
             false => format!("{key}.{name}"),
@@ -161,20 +168,15 @@ impl Node {
         match self {
             Node::Table(entries) => {
                 for (name, value) in entries {
-                    value.flatten(inner(name), found);
+                    value.each(inner(name), members, show);
                 }
             }
-            Node::List(members) => {
-                for (i, member) in members.iter().enumerate() {
-                    member.flatten(inner(&i.to_string()), found);
+            Node::List(list) if members => {
+                for (i, member) in list.iter().enumerate() {
+                    member.each(inner(&i.to_string()), members, show);
                 }
             }
-            Node::Leaf(text) => {
-                // `1000` and `1e3` are the same; a seed of 64 bits is not its neighbour.
-                let whole = text.parse::<i128>().ok().map(|n| n.to_string());
-                let real = || text.parse::<f64>().ok().map(|n| n.to_string());
-                found.insert(key, whole.or_else(real).unwrap_or_else(|| text.clone()));
-            }
+            value => show(key, value),
         }
     }
 }

@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use logltn::theory::PredicateId;
 use logltn::{Code, Diagnostic, Diagnostics, Parameters, Semantics};
 use logltn_learn::{
-    Asked, Ground, InWorld, KnowledgeBase, Model, Predictions, Worlds, random::Random,
+    Asked, AskedRows, Ground, InWorld, KnowledgeBase, Model, Predictions, Worlds, random::Random,
 };
 
 use super::ask::Questions;
 use super::ensemble::members;
 use super::run_weights::RunWeights;
-use crate::project::{AskedRows, Project};
+use crate::project::Project;
 use crate::run_directory::RunDirectory;
 
 /// The most tuples that are visited unless rows say which.
@@ -445,12 +446,9 @@ fn same_shapes(
 fn learns_nothing(project: &Project, symbol: &str) -> Result<(), Diagnostics> {
     let knowledge = project.sketch();
     let functions = knowledge.functions.iter().any(Option::is_some);
-    let predicates = project.manifest.predicates.values().any(|p| p.learns());
-    // A closed form may be of vectors that are learnt.
-    let closed = |ground: &Ground| matches!(ground, Ground::ClosedForm(_));
-    let vectors = knowledge.vectors.iter().any(|v| v.learnable.is_some());
-    let of_vectors = vectors && knowledge.predicates.iter().any(closed);
-    if !functions && !predicates && !of_vectors {
+    let is_host = |id: PredicateId| matches!(knowledge.predicates[id], Ground::Host);
+    let mut predicates = (0..knowledge.predicates.len() as u32).map(PredicateId);
+    if !functions && !predicates.any(|id| knowledge.learns(id) && !is_host(id)) {
         return Ok(());
     }
     let what = format!("what `{symbol}` says is known only after training");

@@ -41,10 +41,7 @@ pub(super) fn check(trainer: &Trainer, directory: &RunDirectory) -> Result<(), D
         &read("theory.ltn")?,
         trainer.project().theory().source.text(),
     ));
-    match errors.has_errors() {
-        true => Err(errors),
-        false => Ok(()),
-    }
+    errors.into_result(()).map(drop)
 }
 
 fn damaged(file: &str) -> Diagnostic {

@@ -167,13 +167,10 @@ impl Data {
 
     /// How many tuples of individuals a function has a value for.
     pub(crate) fn function_rows(&self, function: FunctionId) -> Option<usize> {
-        let sizes = self.theory()[function].arguments.iter().map(|a| match a {
-            ArgumentSort::Sort(sort) => Some(self.size(*sort)),
-            ArgumentSort::Vector(_) => None,
-        });
-        sizes
-            .into_iter()
-            .try_fold(1_usize, |n, size| n.checked_mul(size?))
+        let mut arguments = self.theory()[function].arguments.iter();
+        arguments.try_fold(1_usize, |n, argument| {
+            n.checked_mul(self.size(argument.sort()?))
+        })
     }
 
     /// Checks the values of functions, once the sorts are known.
@@ -190,10 +187,7 @@ impl Data {
                 out.push(error.at(&theory.source, function.span, ""));
             };
             let sorts = function.arguments.iter().chain([&function.result]);
-            let mut sorts = sorts.filter_map(|s| match s {
-                ArgumentSort::Sort(sort) => Some(*sort),
-                ArgumentSort::Vector(_) => None,
-            });
+            let mut sorts = sorts.filter_map(|s| s.sort());
             if let Some(sort) = sorts.find(|s| self.streams_sort(*s)) {
                 let sort = &theory[sort].name;
                 let what = format!(

@@ -220,16 +220,10 @@ impl<'a> Scope<'a> {
 
     pub fn sort_of(&self, term: &Term) -> Option<SortId> {
         match &term.kind {
-            TermKind::Variable(id) => match self.variables[id.index()].sort {
-                ColumnSort::Sort(sort) => Some(sort),
-                _ => None,
-            },
+            TermKind::Variable(id) => self.variables[id.index()].sort.sort(),
             TermKind::Individual(sort, _) => Some(*sort),
             TermKind::Constant(id) => Some(self.theory()[*id].sort),
-            TermKind::Apply(function, _) => match self.theory()[*function].result {
-                ArgumentSort::Sort(sort) => Some(sort),
-                ArgumentSort::Vector(_) => None,
-            },
+            TermKind::Apply(function, _) => self.theory()[*function].result.sort(),
             TermKind::Number(_) => None,
         }
     }

@@ -99,10 +99,7 @@ impl Resolver<'_> {
         self.mark_used(&name.text);
         let parameters = self.theory[definition].parameters().iter();
         let wanted: Vec<ArgumentSort> = parameters
-            .filter_map(|parameter| match parameter.sort {
-                ColumnSort::Sort(sort) => Some(ArgumentSort::Sort(sort)),
-                ColumnSort::Int | ColumnSort::Real => None,
-            })
+            .filter_map(|parameter| parameter.sort.sort().map(ArgumentSort::Sort))
             .collect();
         let arguments = self.arguments("definition", name, arguments, &wanted, declared, span)?;
         Some(FormulaKind::Use {

@@ -154,10 +154,7 @@ impl Resolver<'_> {
             ExprKind::Name(name) => name,
             ExprKind::Call(name, _) => {
                 return match self.symbols.get(&name.text) {
-                    Some((Symbol::Function(id), _)) => match self.theory[*id].result {
-                        ArgumentSort::Sort(sort) => Some(sort),
-                        ArgumentSort::Vector(_) => None,
-                    },
+                    Some((Symbol::Function(id), _)) => self.theory[*id].result.sort(),
                     _ => None,
                 };
             }

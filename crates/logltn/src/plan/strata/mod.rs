@@ -310,12 +310,7 @@ fn add_request(problem: Problem, shared: &mut Shared) {
     };
     let parameters = form.parameters.iter();
     let sorts = parameters.map(|p| form.variables[p.index()].sort);
-    let sorts: Vec<SortId> = sorts
-        .filter_map(|sort| match sort {
-            ColumnSort::Sort(sort) => Some(sort),
-            ColumnSort::Int | ColumnSort::Real => None,
-        })
-        .collect();
+    let sorts: Vec<SortId> = sorts.filter_map(ColumnSort::sort).collect();
     let extents = sorts.iter().map(|s| problem.data.extent(*s) as u64);
     shared.requests.push(RequestPlan {
         predicate: NO_PREDICATE,

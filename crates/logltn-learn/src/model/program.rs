@@ -1,4 +1,7 @@
-//! Closed forms behind predicates: which numbers their arguments are, and where their gradients go.
+//! What predicates say: which numbers their arguments are, what is computed of them, and where gradients go.
+//!
+//! A closed form is a program, and so is anything else but a host: what passes the outputs of a network on, or the numbers of a table,
+//! given or learnt. Only `build.rs` tells them apart.
 //!
 //! A request is answered in blocks of rows, the blocks shared out among lanes. How many lanes there are depends on the size of the request
 //! alone, and what they find is added up in their order, so the bits do not depend on the number of threads. Sums of products of vectors
@@ -16,12 +19,14 @@ use std::sync::Arc;
 
 use logltn::theory::PredicateId;
 use logltn::vector::{Real, run_task};
-use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Precision, Request};
+use logltn::{ArgumentShape, Diagnostics, Engine, Precision, Request};
 use logltn_nn::Floats;
 
+use super::asked::cannot_predict;
 use super::gradients::{Gradients, Target};
 use super::grid::{Grids, Split};
 use super::inputs::Sources;
+use super::table::Table;
 use super::unit::Piece;
 use super::{Answer, Model, Rows, rows_shape};
 use crate::closed_form::{ClosedForm, InPlace, Plan, Tape, Work};
@@ -33,22 +38,35 @@ const LANE_NUMBERS: usize = 1 << 16;
 /// The most lanes.
 const MOST_LANES: usize = 8;
 
-/// A closed form, with its program and the ways in which it is applied.
-pub(super) struct Closed {
+/// What is computed for a predicate, and the ways in which it is applied.
+pub(super) struct Program {
     predicate: PredicateId,
-    form: Arc<ClosedForm>,
+    says: Says,
     tape: Tape,
     /// How it is computed, if nothing is known.
     forward: Plan,
     /// What it learns, among the model's learnable tables.
     learnt: Vec<usize>,
-    /// A softmax has one number for each of this many classes, which are the last argument.
+    /// How many arguments name a row of it.
+    arity: usize,
+    /// The softmax of a closed form has one number for each of this many classes, which are the last argument.
     pub classes: Option<u32>,
-    pub feeds: Vec<ClosedFeed>,
+    pub feeds: Vec<ProgramFeed>,
 }
 
-/// A closed form at arguments of some shape.
-pub(super) struct ClosedFeed {
+/// Where the numbers of a program come from.
+#[derive(Clone)]
+enum Says {
+    /// Arithmetic over the arguments.
+    ClosedForm(Arc<ClosedForm>),
+    /// The outputs of the predicate's network.
+    Network,
+    /// A table: a row for each tuple of so many individuals.
+    Table(Table, Vec<usize>),
+}
+
+/// A program at arguments of some shape.
+pub(super) struct ProgramFeed {
     shape: Vec<ArgumentShape>,
     /// How many individuals and numbers name a row.
     arity: usize,
@@ -92,7 +110,25 @@ struct Lane<T> {
     by_learnt: Vec<f64>,
 }
 
-impl Closed {
+impl Program {
+    /// The closed form that it is, if it is one.
+    fn form(&self) -> Option<&ClosedForm> {
+        match &self.says {
+            Says::ClosedForm(form) => Some(form),
+            Says::Network | Says::Table(..) => None,
+        }
+    }
+
+    /// What a closed form learns, with its first values.
+    fn own_numbers(&self) -> &[(String, Vec<f64>)] {
+        self.form().map_or(&[], ClosedForm::learnt)
+    }
+
+    /// How many numbers a row has, side by side.
+    fn width(&self) -> usize {
+        self.tape.result_length().max(1)
+    }
+
     /// Writes down the rows of a softmax, which are asked about without the class, with all classes.
     fn name_classes(&self, rows: Rows<'_>, out: &mut Vec<u32>) {
         let Some(classes) = self.classes else { return };
@@ -115,9 +151,12 @@ impl Closed {
     }
 
     /// What a step over so many rows of a request takes, about: bytes of the rows with their classes, in both orders, and of
-    /// their sums, results and derivatives; and how many numbers are computed.
+    /// their sums, results and derivatives; and how many numbers are computed. What is passed on counts where it comes from.
     pub(super) fn work(&self, feed: usize, rows: usize) -> (u128, u128) {
         let feed = &self.feeds[feed];
+        if self.form().is_none() {
+            return (0, 0);
+        }
         let sums = feed.splits.iter().map(|split| split.sums.len());
         let numbers = 2 * feed.arity + 3 * sums.max().unwrap_or(0) + feed.back.given.len() + 6;
         let rows = rows as u128 * self.classes.map_or(1, u128::from);
@@ -138,7 +177,7 @@ impl Closed {
     /// Computes all rows: those of grids as products of matrices, keeping what a backward pass can use.
     fn forward_in_grids(
         &self,
-        feed: &ClosedFeed,
+        feed: &ProgramFeed,
         sources: Sources<'_>,
         rows: Rows<'_>,
         (room, grids): (&mut Room<f32>, &mut Grids),
@@ -162,7 +201,7 @@ impl Closed {
     /// Computes all rows, on all threads. Of rows of grids, which come first, the sums are known.
     fn forward<T: Real>(
         &self,
-        feed: &ClosedFeed,
+        feed: &ProgramFeed,
         sources: Sources<'_>,
         rows: Rows<'_>,
         grids: &Grids,
@@ -170,7 +209,7 @@ impl Closed {
         out: &mut [T],
     ) {
         let count = self.lanes(rows.count);
-        let Room { lanes, kept } = room;
+        let (Room { lanes, kept }, width) = (room, self.width());
         if lanes.len() < count {
             lanes.resize_with(count, Lane::default);
         }
@@ -180,7 +219,7 @@ impl Closed {
         let kept = kept.as_mut().unwrap_or(&mut none);
         kept.resize(rows.count * keeps.len(), T::ZERO);
         let run = |i: usize, lane: &mut Lane<T>, mut out: &mut [T], mut kept: &mut [T]| {
-            let end = i * share + out.len();
+            let end = i * share + out.len() / width;
             for (part, split) in self.blocks(grids, i * share..end) {
                 if sources.are_stopped() {
                     return;
@@ -200,7 +239,7 @@ impl Closed {
                 let some = (rows.some(first, count), first);
                 self.block(feed, plan, sources, some, work, (&[], &mut []));
                 let own;
-                (own, out) = out.split_at_mut(count);
+                (own, out) = out.split_at_mut(count * width);
                 work.root(plan, own);
                 let own;
                 (own, kept) = kept.split_at_mut(count * keeps.len());
@@ -209,7 +248,7 @@ impl Closed {
                 }
             }
         };
-        let shares = [share, share * keeps.len()];
+        let shares = [share * width, share * keeps.len()];
         in_lanes(0, &mut lanes[..count], [out, kept], shares, &run);
     }
 
@@ -233,7 +272,7 @@ impl Closed {
     /// results; those by what is read where it is are added to these tables.
     fn block<T: Real>(
         &self,
-        feed: &ClosedFeed,
+        feed: &ProgramFeed,
         plan: &Plan,
         sources: Sources<'_>,
         (rows, first): (Rows<'_>, usize),
@@ -284,7 +323,7 @@ impl Closed {
     /// the first lane holds.
     fn backward(
         &self,
-        feed: &ClosedFeed,
+        feed: &ProgramFeed,
         sources: Sources<'_>,
         rows: Rows<'_>,
         grids: &Grids,
@@ -293,7 +332,7 @@ impl Closed {
     ) {
         let share = self.share(rows.count, lanes.len());
         let keeps = &feed.back.given;
-        let per_row = grids.per_row;
+        let (per_row, width) = (grids.per_row, self.width());
         let run = |i: usize, lane: &mut Lane<f32>, by_sums: &mut [f32], _: &mut [f32]| {
             let end = rows.count.min((i + 1) * share);
             for (part, split) in self.blocks(grids, i * share..end) {
@@ -301,7 +340,7 @@ impl Closed {
                     return;
                 }
                 let (first, count) = (part.start, part.len());
-                let by = &by[part];
+                let by = &by[part.start * width..part.end * width];
                 if by.iter().all(|by| *by == 0.0) {
                     continue;
                 }
@@ -338,7 +377,7 @@ impl Closed {
     /// Adds the derivatives by a block's leaves to those by what they were read from.
     fn scatter(
         &self,
-        feed: &ClosedFeed,
+        feed: &ProgramFeed,
         plan: &Plan,
         sources: Sources<'_>,
         some: (Rows<'_>, usize),
@@ -352,7 +391,7 @@ impl Closed {
             }
         }
         for &(learnt, by) in &plan.by_learnt {
-            let earlier = &self.form.learnt()[..learnt];
+            let earlier = &self.own_numbers()[..learnt];
             let start: usize = earlier.iter().map(|(_, x)| x.len()).sum();
             let by = lane.work.result(plan, by, count);
             let sums = lane.by_learnt[start..].iter_mut().zip(by);
@@ -361,7 +400,7 @@ impl Closed {
     }
 }
 
-impl ClosedFeed {
+impl ProgramFeed {
     /// Where a leaf is read, if that is where it is.
     fn place<'a, T: Real>(&self, sources: Sources<'a>, leaf: usize) -> Option<InPlace<'a, T>> {
         let table = self.in_place[leaf]?;
@@ -397,107 +436,108 @@ fn in_lanes<T: Real>(
 }
 
 impl Model {
-    /// Which rows of networks closed forms need.
-    pub(super) fn ask_for_closed(&mut self, requests: &[Request]) {
+    /// What answers for a predicate, unless that is a host.
+    pub(super) fn program_of(&self, predicate: PredicateId) -> Option<usize> {
+        let is_its = |program: &Program| program.predicate == predicate;
+        let hosted = self.hosts[predicate].is_some();
+        (self.programs.iter().position(is_its)).filter(|_| !hosted)
+    }
+
+    fn feed(&self, Answer { program, feed }: Answer) -> (&Program, &ProgramFeed) {
+        let program = &self.programs[program];
+        (program, &program.feeds[feed])
+    }
+
+    fn state_mut(&mut self, Answer { program, feed }: Answer) -> &mut State {
+        &mut self.programs[program].feeds[feed].state
+    }
+
+    /// Which rows of networks the programs need.
+    pub(super) fn ask_for_programs(&mut self, requests: &[Request]) {
         for (request, answer) in requests.iter().zip(&self.answers) {
-            let Answer::Closed { closed, feed } = *answer else {
+            let Some(Answer { program, feed }) = *answer else {
                 continue;
             };
-            let own = &mut self.closed[closed];
+            let own = &mut self.programs[program];
             let mut named = std::mem::take(&mut own.feeds[feed].state.with_classes);
             own.name_classes(request.into(), &mut named);
             let rows = own.rows(request.into(), &named);
             for piece in &mut own.feeds[feed].pieces {
                 piece.forget();
-                piece.ask(&mut self.units, rows.iter());
+                piece.ask(&mut self.units, rows.iter(), &self.stop);
             }
             own.feeds[feed].state.with_classes = named;
         }
     }
 
-    /// Answers the requests of closed forms, keeping what a backward pass can use. Their rows are new, or those of the last time.
-    pub(super) fn hand_out_closed(
+    /// Answers a request, keeping what a backward pass can use. Its rows are new, or those of the last time.
+    pub(super) fn forward_program(
         &mut self,
-        engine: &mut Engine<f32>,
+        answer: Answer,
+        (request, numbers): (&Request, &mut [f32]),
         rows_are_new: bool,
     ) -> Result<(), Diagnostics> {
-        for index in 0..self.answers.len() {
-            let Answer::Closed { closed, feed } = self.answers[index] else {
-                continue;
-            };
-            let mut state = std::mem::take(&mut self.closed[closed].feeds[feed].state);
-            let (request, numbers) = engine.request_and_numbers(index);
-            let (own, sources) = (&self.closed[closed], self.sources());
-            let rows = own.rows(request.into(), &state.with_classes);
-            let work = (&mut state.room, &mut state.grids);
-            let out = (&mut *numbers, rows_are_new);
-            own.forward_in_grids(&own.feeds[feed], sources, rows, work, out);
-            let done = own.in_range(sources, numbers);
-            let done = done.map_err(|wrong| self.refuse((closed, feed), rows, wrong));
-            self.closed[closed].feeds[feed].state = state;
-            done?;
-        }
-        Ok(())
+        let mut state = std::mem::take(self.state_mut(answer));
+        let ((own, feed), sources) = (self.feed(answer), self.sources());
+        let rows = own.rows(request.into(), &state.with_classes);
+        let work = (&mut state.room, &mut state.grids);
+        own.forward_in_grids(feed, sources, rows, work, (&mut *numbers, rows_are_new));
+        let done = own.in_range(sources, numbers);
+        let done = done.map_err(|wrong| self.refuse(answer, rows, wrong));
+        *self.state_mut(answer) = state;
+        done
     }
 
     /// The same in any precision, keeping nothing.
-    pub(super) fn evaluate_closed<T: Precision>(
+    pub(super) fn evaluate_program<T: Precision>(
         &mut self,
-        engine: &mut Engine<T>,
-    ) -> Result<(), Diagnostics> {
-        for index in 0..self.answers.len() {
-            if let Answer::Closed { closed, feed } = self.answers[index] {
-                let (request, numbers) = engine.request_and_numbers(index);
-                self.closed_form((closed, feed), request.into(), numbers)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn closed_form<T: Precision>(
-        &mut self,
-        (closed, feed): (usize, usize),
-        rows: Rows<'_>,
-        numbers: &mut [T],
+        answer: Answer,
+        (rows, numbers): (Rows<'_>, &mut [T]),
     ) -> Result<(), Diagnostics> {
         self.set_numbers(rows.numbers);
-        let (own, sources) = (&self.closed[closed], self.sources());
+        let ((own, feed), sources) = (self.feed(answer), self.sources());
         let (mut named, mut room) = (Vec::new(), Room::default());
         own.name_classes(rows, &mut named);
         let rows = own.rows(rows, &named);
-        let its = &own.feeds[feed];
-        own.forward(its, sources, rows, &Grids::default(), &mut room, numbers);
+        own.forward(feed, sources, rows, &Grids::default(), &mut room, numbers);
         let done = own.in_range(sources, numbers);
-        done.map_err(|wrong| self.refuse((closed, feed), rows, wrong))
+        done.map_err(|wrong| self.refuse(answer, rows, wrong))
     }
 
-    /// The closed form of a predicate, and how it is applied to rows of individuals and numbers.
-    fn feed_of_closed(
-        &self,
-        predicate: PredicateId,
-    ) -> Result<Option<(usize, usize)>, Diagnostics> {
-        let shape = rows_shape(&self.theory[predicate].arguments)?;
-        let found = self.closed.iter().position(|c| c.predicate == predicate);
-        Ok(found.and_then(|closed| {
-            let mut feeds = self.closed[closed].feeds.iter();
-            Some((closed, feeds.position(|feed| feed.shape == shape)?))
-        }))
+    /// What answers for a predicate at rows of individuals and numbers, without the class of a softmax; `None` if nothing that is known does.
+    fn answer_for_rows(&self, predicate: PredicateId) -> Result<Option<Answer>, Diagnostics> {
+        let Some(program) = self.program_of(predicate) else {
+            return Ok(None);
+        };
+        let Program { arity, feeds, .. } = &self.programs[program];
+        let shape = rows_shape(&self.theory[predicate].arguments[..*arity])?;
+        let feed = feeds.iter().position(|feed| feed.shape == shape);
+        Ok(feed.map(|feed| Answer { program, feed }))
     }
 
-    /// The values of a closed form for rows of individuals and numbers, in double precision. Rows of a softmax are without the
-    /// class, and it says a number for each.
-    pub(super) fn of_closed_form(
+    /// What a predicate says of rows of individuals and numbers, in double precision. Rows of a softmax are without the class, and it says
+    /// a number for each.
+    ///
+    /// # Errors
+    /// If it cannot be asked about other rows than those of the axioms.
+    pub(super) fn said(
         &mut self,
         predicate: PredicateId,
         rows: Rows<'_>,
     ) -> Result<Vec<f64>, Diagnostics> {
-        let Some((closed, feed)) = self.feed_of_closed(predicate)? else {
-            let what = "there is no closed form to evaluate";
-            return Err(Diagnostic::error(Code::CannotPredict, what).into());
-        };
-        let classes = self.closed[closed].classes.unwrap_or(1) as usize;
-        let mut numbers = vec![0.0; rows.count * classes];
-        self.closed_form((closed, feed), rows, &mut numbers)?;
+        let answer = self.answer_for_rows(predicate)?;
+        let answer = answer.ok_or_else(cannot_predict)?;
+        let (own, feed) = self.feed(answer);
+        if rows.arity + usize::from(own.classes.is_some()) != own.arity {
+            return Err(cannot_predict());
+        }
+        if let (Says::Network, [Piece::Unit { unit, feed, .. }]) = (&own.says, &feed.pieces[..]) {
+            let network = (*unit, *feed);
+            return self.ask_about(network, rows);
+        }
+        let width = own.classes.map_or(own.width(), |classes| classes as usize);
+        let mut numbers = vec![0.0; rows.count * width];
+        self.evaluate_program(answer, (rows, &mut numbers))?;
         self.unless_stopped()?;
         Ok(numbers)
     }
@@ -513,12 +553,14 @@ impl Model {
     ) -> Result<(), Diagnostics> {
         let mut wrong = Diagnostics::new();
         for index in 0..self.answers.len() {
-            let Answer::Closed { closed, feed } = self.answers[index] else {
+            let Some(answer) = self.answers[index] else {
                 continue;
             };
+            let (own, feed) = self.feed(answer);
             let (request, numbers) = engine.request_and_numbers(index);
-            if self.closed[closed].feeds[feed].targets.is_empty()
-                && let Err(errors) = self.closed_form((closed, feed), request.into(), numbers)
+            if own.form().is_some()
+                && feed.targets.is_empty()
+                && let Err(errors) = self.evaluate_program(answer, (request.into(), numbers))
             {
                 wrong.extend(errors);
             }
@@ -526,26 +568,12 @@ impl Model {
         wrong.into_result(()).map(drop)
     }
 
-    /// Takes the gradients of the requests of closed forms.
-    pub(super) fn backward_closed(&mut self, engine: &Engine<f32>) {
-        for index in 0..self.answers.len() {
-            let Answer::Closed { closed, feed } = self.answers[index] else {
-                continue;
-            };
-            self.backward_closed_form(
-                closed,
-                feed,
-                &engine.requests()[index],
-                engine.gradient(index),
-            );
-        }
-    }
-
-    fn backward_closed_form(&mut self, closed: usize, feed: usize, request: &Request, by: &[f32]) {
-        if self.closed[closed].feeds[feed].back.is_empty() {
+    /// Takes the gradient of a request.
+    pub(super) fn backward_program(&mut self, answer: Answer, request: &Request, by: &[f32]) {
+        if self.feed(answer).1.back.is_empty() {
             return;
         }
-        let mut state = std::mem::take(&mut self.closed[closed].feeds[feed].state);
+        let mut state = std::mem::take(self.state_mut(answer));
         let State {
             room: Room { lanes, kept },
             grids,
@@ -553,8 +581,7 @@ impl Model {
         } = &mut state;
         // The first lane adds to the model's; the others have tables of their own, which must be worth being added up.
         std::mem::swap(&mut lanes[0].gradients, &mut self.gradients);
-        let (own, sources) = (&self.closed[closed], self.sources());
-        let its = &own.feeds[feed];
+        let ((own, its), sources) = (self.feed(answer), self.sources());
         let rows = own.rows(request.into(), with_classes);
         let lengths = its.targets.iter().map(|t| lanes[0].gradients.of(*t).len());
         let sizes: usize = lengths.sum();
@@ -562,7 +589,7 @@ impl Model {
         let one_by_one = rows.count - grids.rows();
         let worth = 1 + one_by_one * own.tape.width / (8 * sizes).max(1);
         let lanes = &mut lanes[..own.lanes(one_by_one).min(worth)];
-        let learnt: usize = own.form.learnt().iter().map(|(_, x)| x.len()).sum();
+        let learnt: usize = own.own_numbers().iter().map(|(_, x)| x.len()).sum();
         for lane in &mut *lanes {
             lane.by_learnt.clear();
             lane.by_learnt.resize(learnt, 0.0);
@@ -593,15 +620,15 @@ impl Model {
         }
         own.add_up(its, lanes);
         std::mem::swap(&mut lanes[0].gradients, &mut self.gradients);
-        self.closed[closed].feeds[feed].state = state;
+        *self.state_mut(answer) = state;
     }
 }
 
-impl Closed {
+impl Program {
     /// Adds what the lanes have found to what the first has, in their order.
-    fn add_up(&self, feed: &ClosedFeed, lanes: &mut [Lane<f32>]) {
+    fn add_up(&self, feed: &ProgramFeed, lanes: &mut [Lane<f32>]) {
         let mut start = 0;
-        for (&table, (_, first)) in self.learnt.iter().zip(self.form.learnt()) {
+        for (&table, (_, first)) in self.learnt.iter().zip(self.own_numbers()) {
             for k in 0..first.len() {
                 let sum: f64 = lanes.iter().map(|lane| lane.by_learnt[start + k]).sum();
                 lanes[0].gradients.tables[table][k] += sum as f32;

@@ -4,8 +4,8 @@ use logltn::vector::Real;
 use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, OutputKind};
 
 use super::super::inputs::Sources;
-use super::super::{Model, Rows};
-use super::{Closed, ClosedFeed};
+use super::super::{Answer, Model, Rows};
+use super::Program;
 
 /// What is off by no more than this many roundings is as meant: the cosine of a vector with itself is at most 1.
 const ROUNDINGS: f64 = 32.0;
@@ -16,18 +16,18 @@ pub(super) struct OutOfRange {
     pub value: f64,
 }
 
-impl Closed {
+impl Program {
     /// Whether all numbers can be what they are to be; what is off by roundings is set right.
     pub(super) fn in_range<T: Real>(
         &self,
         sources: Sources<'_>,
         numbers: &mut [T],
     ) -> Result<(), OutOfRange> {
-        if sources.are_stopped() {
+        let Some(form) = self.form().filter(|_| !sources.are_stopped()) else {
             return Ok(()); // After a stop request these numbers are not used.
-        }
+        };
         let slack = T::from_f64(ROUNDINGS * T::EPSILON.to_f64());
-        let (least, most) = match self.form.output().kind {
+        let (least, most) = match form.output().kind {
             OutputKind::Truth => (T::ZERO, T::ONE),
             OutputKind::LogTruth => (T::MIN_VALUE, T::ZERO),
             OutputKind::Sigmoid | OutputKind::Softmax => (T::MIN_VALUE, T::MAX_VALUE),
@@ -47,35 +47,24 @@ impl Closed {
 }
 
 impl Model {
+    /// What to say of a number that cannot be: of which individuals it is, and what it was made of.
     pub(super) fn refuse(
         &self,
-        (closed, feed): (usize, usize),
+        answer: Answer,
         rows: Rows<'_>,
-        wrong: OutOfRange,
+        OutOfRange { row, value }: OutOfRange,
     ) -> Diagnostics {
-        let closed = &self.closed[closed];
-        let feed = &closed.feeds[feed];
-        let tuple = rows.row(wrong.row);
-        self.out_of_range(closed, feed, wrong.row, tuple, wrong.value)
-            .into()
-    }
-
-    /// What to say of a number that cannot be: of which individuals it is, and what it was made of.
-    fn out_of_range(
-        &self,
-        closed: &Closed,
-        feed: &ClosedFeed,
-        row: usize,
-        tuple: &[u32],
-        value: f64,
-    ) -> Diagnostic {
-        let name = &self.theory[closed.predicate].name;
+        let ((program, feed), tuple) = (self.feed(answer), rows.row(row));
+        let Some(form) = program.form() else {
+            return Diagnostics::new(); // others pass on what they are given
+        };
+        let name = &self.theory[program.predicate].name;
         let mut leaves = tuple.iter().copied();
         let arguments: Vec<String> = (feed.shape.iter())
             .map(|shape| self.shown(shape, &mut leaves))
             .collect();
         let atom = format!("{name}({})", arguments.join(", "));
-        let kind = closed.form.output().kind;
+        let kind = form.output().kind;
         let (what, must) = match kind {
             OutputKind::Truth => ("truth", "a truth lies between 0 and 1"),
             OutputKind::LogTruth => ("log truth", "the log of a truth is at most 0"),
@@ -84,7 +73,7 @@ impl Model {
         let (message, help) = match value.is_finite() {
             true => (
                 format!("`{atom}` has the {what} {value}, but {must}"),
-                match (kind, closed.form.learnt().first()) {
+                match (kind, form.learnt().first()) {
                     (OutputKind::Truth, _) => {
                         "`sigmoid(…)`, and `exp(-…)` of something positive, lie between 0 and 1".to_string()
                     }
@@ -102,8 +91,8 @@ impl Model {
             ),
         };
         let mut made_of = Vec::new();
-        let names = closed.form.argument_names(feed.shape.len());
-        for (leaf, piece) in closed.tape.leaves().zip(&feed.pieces) {
+        let names = form.argument_names(feed.shape.len());
+        for (leaf, piece) in program.tape.leaves().zip(&feed.pieces) {
             if leaf.length == 1 {
                 let mut number = [0.0_f64];
                 self.sources().put(tuple, row, piece, &mut number);
@@ -111,7 +100,7 @@ impl Model {
                 made_of.push(format!("`{argument}` is {}", number[0]));
             }
         }
-        for ((learnt, _), table) in closed.form.learnt().iter().zip(&closed.learnt) {
+        for ((learnt, _), table) in form.learnt().iter().zip(&program.learnt) {
             if let [number] = self.learnable[*table].values[..] {
                 made_of.push(format!("`{learnt}` is {number}"));
             }
@@ -121,7 +110,7 @@ impl Model {
             true => error,
             false => error.note(format!("here {}", made_of.join(", "))),
         };
-        closed.form.mark(error).help(help)
+        form.mark(error).help(help).into()
     }
 
     /// An argument as users write it.

@@ -6,7 +6,7 @@ use logltn_nn::Floats;
 use rayon::prelude::*;
 
 use super::out_of_range::OutOfRange;
-use super::{Model, Rows};
+use super::{Answer, Model, Rows, Split};
 use crate::closed_form::Work;
 
 /// This many individuals are a thread's at once.
@@ -59,32 +59,29 @@ impl Model {
         (of, individuals): (usize, usize),
         numbers: &[f64],
     ) -> Result<Option<Scores>, Diagnostics> {
-        let Some((closed, feed)) = self.feed_of_closed(predicate)? else {
+        let is_it = |split: &Split| split.place == of;
+        let answer = self.answer_for_rows(predicate)?;
+        let Some(answer) = answer.filter(|a| self.feed(*a).1.splits.iter().any(is_it)) else {
             return Ok(None);
         };
-        let feeds = &self.closed[closed].feeds;
-        if !feeds[feed].splits.iter().any(|split| split.place == of) {
-            return Ok(None);
-        }
         self.set_numbers(numbers);
-        let found = self.scores_in(closed, feed, questions, of, individuals);
+        let found = self.scores_in(answer, questions, of, individuals);
         found.map(Some).map_err(|(tuple, wrong)| {
             let rows = Rows::new(&tuple, tuple.len(), numbers);
-            self.refuse((closed, feed), rows, wrong)
+            self.refuse(answer, rows, wrong)
         })
     }
 
     /// The same, or the first row with a number that cannot be.
     fn scores_in(
         &self,
-        closed: usize,
-        feed: usize,
+        answer: Answer,
         questions: &[u32],
         of: usize,
         individuals: usize,
     ) -> Result<Scores, (Vec<u32>, OutOfRange)> {
-        let (own, sources) = (&self.closed[closed], self.sources());
-        let (feed, tape) = (&own.feeds[feed], &own.tape);
+        let ((own, feed), sources) = (self.feed(answer), self.sources());
+        let tape = &own.tape;
         let split = (feed.splits.iter().find(|split| split.place == of)).expect("it was asked for");
         let count = questions.len() / feed.arity;
         let together = split.sums.iter().map(|factors| {
