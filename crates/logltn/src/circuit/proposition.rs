@@ -22,20 +22,15 @@ pub(crate) enum Proposition {
 // As high as the formulas of a theory.
 impl Clone for Proposition {
     fn clone(&self) -> Proposition {
+        let members = |members: &[Proposition]| deep(|| members.to_vec());
         match self {
-            Proposition::True => Proposition::True,
-            Proposition::False => Proposition::False,
-            &Proposition::Is {
+            Proposition::And(all) => Proposition::And(members(all)),
+            Proposition::Or(all) => Proposition::Or(members(all)),
+            other => other.mapped(&|var, state, positive| Proposition::Is {
                 var,
                 state,
                 positive,
-            } => Proposition::Is {
-                var,
-                state,
-                positive,
-            },
-            Proposition::And(members) => deep(|| Proposition::And(members.clone())),
-            Proposition::Or(members) => deep(|| Proposition::Or(members.clone())),
+            }),
         }
     }
 }
@@ -70,6 +65,33 @@ impl Proposition {
             (_, true) => Proposition::And(kept),
             (_, false) => Proposition::Or(kept),
         }
+    }
+
+    /// The formula with others in place of its literals, by variable, state and sign.
+    pub fn mapped(&self, literal: &dyn Fn(u32, u32, bool) -> Proposition) -> Proposition {
+        let all = |members: &[Proposition], and: bool| {
+            deep(|| Proposition::connective(and, members.iter().map(|m| m.mapped(literal))))
+        };
+        match self {
+            Proposition::True => Proposition::True,
+            Proposition::False => Proposition::False,
+            &Proposition::Is {
+                var,
+                state,
+                positive,
+            } => literal(var, state, positive),
+            Proposition::And(members) => all(members, true),
+            Proposition::Or(members) => all(members, false),
+        }
+    }
+
+    /// The same formula with other numbers for its variables.
+    pub fn renamed(&self, name: &dyn Fn(u32) -> u32) -> Proposition {
+        self.mapped(&|var, state, positive| Proposition::Is {
+            var: name(var),
+            state,
+            positive,
+        })
     }
 
     /// Calls `visit` with each variable, as often as it occurs.
