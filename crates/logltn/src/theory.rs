@@ -436,6 +436,16 @@ impl Formula {
         }
     }
 
+    /// This formula and all under it, outer ones first.
+    pub fn parts(&self) -> impl Iterator<Item = &Formula> {
+        let mut open = vec![self];
+        std::iter::from_fn(move || {
+            let next = open.pop()?;
+            open.extend(next.children().into_iter().rev());
+            Some(next)
+        })
+    }
+
     pub(crate) fn children_mut(&mut self) -> Vec<&mut Formula> {
         match &mut self.kind {
             FormulaKind::Atom { .. } | FormulaKind::Use { .. } => Vec::new(),
