@@ -579,9 +579,7 @@ impl<T: Precision> Engine<T> {
 
     /// Prepares the settings of this call and the literals' truths.
     fn prepare(&mut self, parameters: &Parameters, lent: Lent<T>) -> Result<(), Diagnostics> {
-        if let Err(error) = parameters.validate() {
-            return Err(Diagnostic::error(Code::ValueOutOfRange, error.to_string()).into());
-        }
+        parameters.validate()?;
         if self.take_parameters(parameters) {
             T::assign_lanes(self);
         }

@@ -571,7 +571,7 @@ pub(super) fn check(data: &Data, outputs: &[Output], semantics: &Semantics, out:
     check_functions(data, out);
     data.check_products(out);
     if let Err(error) = semantics.validate() {
-        out.push(Diagnostic::error(error.code(), error.to_string()).maybe_help(error.help()));
+        out.push(error);
     }
     if outputs.len() != theory.predicates.len() {
         out.push(Diagnostic::error(
