@@ -66,6 +66,7 @@
 //! design in `docs/design.md`.
 
 mod circuit;
+mod connected;
 mod data;
 mod definitions;
 mod engine;

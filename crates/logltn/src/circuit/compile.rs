@@ -9,6 +9,7 @@ use super::order::Order;
 use super::proposition::Proposition;
 use super::store::{FALSE, Formula, Id, Store, TRUE};
 use super::{Circuit, Implications, Node, Part, Root, sums};
+use crate::connected::connected;
 use crate::recursion::deep;
 
 /// How long a compilation may take, and how many edges its circuit may have.
@@ -215,33 +216,11 @@ impl Compiler<'_> {
 
     /// Groups members that have common variables, in the order of the first member of each group.
     fn components(&self, members: &[Id]) -> Vec<Vec<Id>> {
-        let mut owner: FxHashMap<u32, u32> = FxHashMap::default();
-        let mut leader: Vec<u32> = (0..members.len() as u32).collect();
-        fn find(leader: &mut [u32], mut i: u32) -> u32 {
-            while leader[i as usize] != i {
-                leader[i as usize] = leader[leader[i as usize] as usize];
-                i = leader[i as usize];
-            }
-            i
-        }
-        for (i, member) in members.iter().enumerate() {
-            for var in self.store.variables(*member) {
-                let other = *owner.entry(*var).or_insert(i as u32);
-                let (a, b) = (find(&mut leader, i as u32), find(&mut leader, other));
-                leader[a.max(b) as usize] = a.min(b);
-            }
-        }
-        let mut place: FxHashMap<u32, usize> = FxHashMap::default();
-        let mut parts: Vec<Vec<Id>> = Vec::new();
-        for (i, member) in members.iter().enumerate() {
-            let first = find(&mut leader, i as u32);
-            let at = *place.entry(first).or_insert_with(|| {
-                parts.push(Vec::new());
-                parts.len() - 1
-            });
-            parts[at].push(*member);
-        }
-        parts
+        let groups = connected(members.len(), |i, visit| {
+            (self.store.variables(members[i]).iter()).for_each(|v| visit(*v));
+        });
+        let group = |group: Vec<u32>| group.iter().map(|i| members[*i as usize]).collect();
+        groups.into_iter().map(group).collect()
     }
 
     /// A sum over the states of a variable; states that leave the same formula are grouped.

@@ -7,6 +7,7 @@ use super::joined::{Groups, Key, States};
 use super::support::{self, Columns, Rows, taken};
 use super::{Identify, SupportKind, too_hard};
 use crate::circuit::{Proposition, Shape};
+use crate::connected::connected;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::plan::events::{EventLister, ListedEvent};
 use crate::plan::program::NodeKind;
@@ -450,31 +451,16 @@ impl Asked {
 
     /// Conjuncts grouped by shared individuals; constants are left out.
     fn parts(self) -> Vec<Asked> {
-        let Proposition::And(members) = self.formula else {
+        let Proposition::And(members) = &self.formula else {
             return vec![self];
         };
-        let mut parts: Vec<(Vec<u32>, Vec<Proposition>)> = Vec::new();
-        for member in members {
-            let mut own: Vec<u32> = Vec::new();
-            member.each_variable(&mut |v| own.push(v));
-            own.sort_unstable();
-            own.dedup();
-            let shared = |part: &(Vec<u32>, _)| own.iter().any(|v| part.0.binary_search(v).is_ok());
-            let (mut touched, rest): (Vec<_>, Vec<_>) = parts.into_iter().partition(shared);
-            parts = rest;
-            let mut formulas = Vec::new();
-            for (vars, more) in touched.drain(..) {
-                own.extend(vars);
-                formulas.extend(more);
-            }
-            own.sort_unstable();
-            own.dedup();
-            formulas.push(member);
-            parts.push((own, formulas));
-        }
-        let part = |(_, formulas): (Vec<u32>, Vec<Proposition>)| {
+        let groups = connected(members.len(), |i, visit| {
+            members[i].each_variable(&mut |v| visit(v));
+        });
+        let part = |group: Vec<u32>| {
+            let formulas = group.iter().map(|i| members[*i as usize].clone());
             Asked::new(Proposition::and(formulas), &self.individuals)
         };
-        parts.into_iter().map(part).collect()
+        groups.into_iter().map(part).collect()
     }
 }
