@@ -94,17 +94,24 @@ impl Proposition {
         })
     }
 
+    /// Calls `visit` with each literal, as often as it occurs: its variable, state and sign.
+    pub fn each_literal(&self, visit: &mut impl FnMut(u32, u32, bool)) {
+        match *self {
+            Proposition::True | Proposition::False => {}
+            Proposition::Is {
+                var,
+                state,
+                positive,
+            } => visit(var, state, positive),
+            Proposition::And(ref members) | Proposition::Or(ref members) => {
+                deep(|| members.iter().for_each(|m| m.each_literal(visit)));
+            }
+        }
+    }
+
     /// Calls `visit` with each variable, as often as it occurs.
     pub fn each_variable(&self, visit: &mut impl FnMut(u32)) {
-        match self {
-            Proposition::True | Proposition::False => {}
-            Proposition::Is { var, .. } => visit(*var),
-            Proposition::And(members) | Proposition::Or(members) => deep(|| {
-                for member in members {
-                    member.each_variable(visit);
-                }
-            }),
-        }
+        self.each_literal(&mut |var, _, _| visit(var));
     }
 }
 

@@ -8,7 +8,6 @@ use logltn_train::manifest::{
 };
 use logltn_train::project::Project;
 
-use super::document::output_name;
 use crate::text::{Align, bytes, counted, indented, percent, real, table, thousands};
 
 /// Memory below this is not worth a line.
@@ -281,7 +280,7 @@ fn predicates(project: &Project) -> Vec<Vec<String>> {
     predicates
         .map(|(predicate, output)| {
             let given = project.manifest.predicates.get(&predicate.name);
-            let kind = output_name(*output);
+            let kind = output.kind.name();
             let kind = if output.per_class && kind == "sigmoid" {
                 "sigmoid per class"
             } else {
