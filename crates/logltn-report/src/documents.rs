@@ -132,7 +132,7 @@ pub fn details(
         "formulas": formulas,
         "theory": theory,
         "told": told,
-        "pictures": pictures.iter().map(picture).collect::<Vec<_>>(),
+        "pictures": pictures,
     })
 }
 
@@ -190,9 +190,4 @@ pub fn data_url(picture: &[u8]) -> String {
 /// The bytes in base64, padded.
 pub(super) fn base64(bytes: &[u8]) -> String {
     base64::engine::general_purpose::STANDARD.encode(bytes)
-}
-
-/// A picture that needs no other file.
-pub fn picture(picture: &Picture) -> Value {
-    json!({ "title": picture.title, "source": data_url(&picture.bytes) })
 }

@@ -11,9 +11,10 @@ use logltn_train::run_directory::{
     RunDirectory, RunInfo, StepRecord, WholeTruth, write_atomically,
 };
 use logltn_train::train::told_by_key;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::documents::{ListedRun, details};
+use super::documents::{ListedRun, data_url, details};
 use super::page;
 use super::schedule::Scheduled;
 use super::thinning::Thinned;
@@ -27,12 +28,18 @@ const STRETCHES_OF_MANY: usize = 96;
 const MANY: usize = 200;
 
 /// A picture for the report.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Picture {
     /// What it shows.
     pub title: String,
     /// The bytes of an SVG, or of a PNG.
+    #[serde(rename = "source", serialize_with = "as_url")]
     pub bytes: Vec<u8>,
+}
+
+/// The page needs no other file.
+fn as_url<S: Serializer>(picture: &[u8], to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&data_url(picture))
 }
 
 /// A run, all in memory.
@@ -74,7 +81,8 @@ pub struct RunSummary {
 #[derive(Clone, Debug)]
 pub struct Report {
     name: String,
-    pub(super) info: RunInfo,
+    /// What is known of the run as a whole.
+    pub info: RunInfo,
     told: BTreeMap<String, Value>,
     pub(super) theory: String,
     pictures: Vec<Picture>,
@@ -90,12 +98,15 @@ pub struct Report {
     pub(super) step_time: Thinned,
     pub(super) axioms: Vec<AxiomCurve>,
     pub(super) metrics: Vec<(String, Thinned)>,
-    pub(super) violated: Vec<Violated>,
-    pub(super) mixed_up: Vec<String>,
+    /// What breaks the axioms.
+    pub violated: Vec<Violated>,
+    /// Of predicates, a sentence each: that their classes are mixed up.
+    pub mixed_up: Vec<String>,
     /// How many `exists` of an axiom were left out over all steps because their samples had no
     /// individual for them.
     pub(super) left_out: Vec<(String, u64)>,
-    networks: Vec<Value>,
+    /// What the networks say of the data, in the form that the page reads.
+    pub networks: Vec<Value>,
 }
 
 /// What the records say of an axiom.
@@ -177,16 +188,6 @@ impl Report {
         }
     }
 
-    /// What is known of the run as a whole.
-    pub fn info(&self) -> &RunInfo {
-        &self.info
-    }
-
-    /// Takes over what is known now of the run as a whole, as when it has ended.
-    pub fn set_info(&mut self, info: &RunInfo) {
-        self.info = info.clone();
-    }
-
     /// How many axioms it has a curve of.
     pub fn axioms(&self) -> usize {
         self.axioms.len()
@@ -197,11 +198,6 @@ impl Report {
         self.schedule = Scheduled::of(run);
     }
 
-    /// Adds what the networks say of the data, in the form that the page reads.
-    pub fn set_networks(&mut self, networks: Vec<Value>) {
-        self.networks = networks;
-    }
-
     /// The page with this run inside.
     pub fn html(&self) -> String {
         let name = &self.name;
@@ -209,8 +205,9 @@ impl Report {
             logs: self.logs(),
             ..self.listed.clone()
         };
-        let explained: BTreeMap<&str, Value> = (self.violated.iter())
-            .map(|violated| (&violated.axiom[..], violated.document()))
+        let violated = self.violated.iter();
+        let explained: BTreeMap<&str, &Violated> = violated
+            .map(|violated| (&violated.axiom[..], violated))
             .collect();
         page::with_data(
             match &self.info.title[..] {

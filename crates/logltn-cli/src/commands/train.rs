@@ -334,24 +334,21 @@ fn make_up_report(trainer: &mut Trainer, directory: &RunDirectory) -> Result<(),
 /// The report of a run that is finished. Returns its path.
 fn report(trainer: &mut Trainer, directory: &RunDirectory) -> Result<PathBuf, Diagnostics> {
     let mut report = from_run_directory(directory.path())?;
-    report.set_violated(violated(trainer));
+    report.violated = violated(trainer);
     let mixed_up = trainer.concepts()?.into_iter();
     let mixed_up = mixed_up.filter(|found| !found.learnt.is_identity());
-    report.set_mixed_up(
-        mixed_up
-            .map(|found| {
-                format!(
-                    "The classes of {} are mixed up: {}.",
-                    found.predicate,
-                    found.sentence()
-                )
-            })
-            .collect(),
-    );
+    let sentences = mixed_up.map(|found| {
+        let sentence = found.sentence();
+        format!(
+            "The classes of {} are mixed up: {sentence}.",
+            found.predicate
+        )
+    });
+    report.mixed_up = sentences.collect();
     let project = trainer.project().clone();
     let answered = trainer.answered().unwrap_or_default();
     let predict = &mut |id, rows: &[u32]| trainer.model_mut().predict(id, rows, 1).ok();
-    report.set_networks(networks(&project, &answered, predict)?);
+    report.networks = networks(&project, &answered, predict)?;
     report.write(directory.path())
 }
 
