@@ -532,7 +532,7 @@ impl<'a> Printer<'a> {
             ValueKind::Int(n) => {
                 let _ = write!(self.out, "{n}");
             }
-            ValueKind::Real(x) => {
+            ValueKind::Real(Literal(x)) => {
                 let _ = write!(self.out, "{x:?}");
             }
             ValueKind::Param(id) => self.push(&self.theory[*id].name.clone()),

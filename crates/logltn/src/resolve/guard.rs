@@ -343,7 +343,7 @@ impl Resolver<'_> {
                     "",
                 );
             }
-            ExprKind::Number(x) => ValueKind::Real(*x),
+            ExprKind::Number(x) => ValueKind::Real(Literal(*x)),
             ExprKind::Name(name) => self.named_number(name, span)?,
             ExprKind::Label(label) => {
                 let message = format!("{} is a label, not a number", quoted_label(label));
