@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics};
@@ -11,11 +10,11 @@ use logltn_train::run_directory::{
     RunDirectory, RunInfo, StepRecord, WholeTruth, write_atomically,
 };
 use logltn_train::train::told_by_key;
-use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::documents::{ListedRun, data_url, details};
+use super::documents::{ListedRun, details};
 use super::page;
+use super::picture::{Picture, pictures};
 use super::schedule::Scheduled;
 use super::thinning::Thinned;
 use super::violations::Violated;
@@ -26,21 +25,6 @@ const STRETCHES: usize = 512;
 const AXIOM_STRETCHES: usize = 256;
 const STRETCHES_OF_MANY: usize = 96;
 const MANY: usize = 200;
-
-/// A picture for the report.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Picture {
-    /// What it shows.
-    pub title: String,
-    /// The bytes of an SVG, or of a PNG.
-    #[serde(rename = "source", serialize_with = "as_url")]
-    pub bytes: Vec<u8>,
-}
-
-/// The page needs no other file.
-fn as_url<S: Serializer>(picture: &[u8], to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(&data_url(picture))
-}
 
 /// A run, all in memory.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -327,41 +311,4 @@ pub fn from_run_directory(dir: &Path) -> Result<Report, Diagnostics> {
         report.push(&record?);
     }
     Ok(report)
-}
-
-/// The pictures in a folder, in the order of their names.
-///
-/// # Errors
-/// If one cannot be read.
-pub fn pictures(folder: &Path) -> Result<Vec<Picture>, Diagnostics> {
-    let unreadable = |error: io::Error| {
-        let what = format!("{}: it cannot be read: {error}", folder.display());
-        Diagnostic::error(Code::FileUnreadable, what)
-    };
-    let mut paths: Vec<PathBuf> = Vec::new();
-    match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        entries => {
-            for entry in entries.map_err(unreadable)? {
-                paths.push(entry.map_err(unreadable)?.path());
-            }
-        }
-    }
-    // Older versions drew PNG.
-    paths
-        .retain(|path| (path.extension()).is_some_and(|ending| ending == "svg" || ending == "png"));
-    paths.sort();
-    paths
-        .into_iter()
-        .map(|path| {
-            Ok(Picture {
-                title: path
-                    .file_stem()
-                    .unwrap_or_default()
-                    .to_string_lossy()
-                    .replace('_', " "),
-                bytes: read_bytes(&path)?,
-            })
-        })
-        .collect()
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::summary::Picture;
+use super::picture::Picture;
 
 /// The bindings that violate an axiom most.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
