@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use indicatif::{ProgressBar, ProgressStyle};
 use logltn::{Diagnostics, Severity};
 use logltn_diagnostics::{harmless, is_obeyed};
 use serde::Serialize;
@@ -86,6 +87,17 @@ pub fn report(found: &Diagnostics) {
     }
     // The colours are ours; quoted text has been made harmless.
     to_standard_error(&text);
+}
+
+/// A progress bar at a terminal; elsewhere nothing is shown.
+pub fn progress_bar(length: u64, template: &str) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(length);
+    let style = ProgressStyle::with_template(template);
+    bar.set_style(style.unwrap_or(ProgressStyle::default_bar()));
+    bar
 }
 
 /// On a terminal, unless colours are switched off (no-color.org).

@@ -12,9 +12,7 @@ mod text;
 mod topics;
 mod whole_file;
 
-pub use commands::check::document::{
-    Step as CheckedStep, document_of_plan as check_document, output_name,
-};
+pub use commands::check::document::{Step as CheckedStep, document_of_plan as check_document};
 pub use commands::explain::document as explain_document;
 pub use commands::identify::document as identify_document;
 pub use commands::query::document as query_document;

@@ -58,6 +58,20 @@ pub fn size(text: &str) -> Result<u64, String> {
     }
 }
 
+/// A finite number that fits, for a flag.
+pub fn number(text: &str, expected: &str, fits: fn(f64) -> bool) -> Result<f64, String> {
+    let number = text
+        .parse()
+        .ok()
+        .filter(|x: &f64| x.is_finite() && fits(*x));
+    number.ok_or_else(|| format!("expected {expected}"))
+}
+
+/// A number above 0.
+pub fn positive(text: &str) -> Result<f64, String> {
+    number(text, "a positive number", |x| x > 0.0)
+}
+
 /// What share of `whole` the part is, `2.5 %`, in two or three digits that matter. Never 0 % or 100 % unless
 /// it is exactly that.
 pub fn percent(part: u128, whole: u128) -> String {
@@ -178,6 +192,14 @@ fn of_terminal() -> Option<usize> {
     }
     #[cfg(not(unix))]
     None
+}
+
+/// The same lines, further to the right.
+pub fn indented(text: &str, by: usize) -> String {
+    let blanks = " ".repeat(by);
+    (text.lines())
+        .map(|line| format!("{}\n", format!("{blanks}{line}").trim_end()))
+        .collect()
 }
 
 /// No word is made shorter than this.

@@ -85,7 +85,7 @@ pub fn export(dir: &Path, file: &Path) -> Result<(), Diagnostics> {
 fn explained(run: &Run<'_>) -> Value {
     let found = run.explain(None).unwrap_or_default();
     (found.iter().take(MOST_EXPLAINED))
-        .map(|violated| (violated.axiom.clone(), violated.document()))
+        .map(|violated| (violated.axiom.clone(), json!(violated)))
         .collect::<Map<String, Value>>()
         .into()
 }

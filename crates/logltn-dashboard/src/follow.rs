@@ -165,7 +165,7 @@ impl Following {
         // A file that is being replaced may be missing for a moment.
         let text = info_text(place, &self.folder)?;
         if !text.is_empty() && self.info != text {
-            self.report.set_info(&info(&text)?);
+            self.report.info = info(&text)?;
             self.info = text;
         }
         // A line may look damaged while another machine writes it: a disk may show its room before its letters.

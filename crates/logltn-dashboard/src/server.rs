@@ -293,7 +293,7 @@ async fn answer_question(
         Asked::Query(formula) => run.query(&formula, top),
         Asked::Explain(axiom) => {
             let found = run.explain(Some(&axiom))?;
-            Ok(found.iter().map(|violated| violated.document()).collect())
+            Ok(json!(found))
         }
     })
     .await

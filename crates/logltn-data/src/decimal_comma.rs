@@ -3,7 +3,7 @@
 
 use logltn_diagnostics::{Code, Diagnostic};
 
-use super::prepare::is_missing_number;
+use super::missing::is_missing_number;
 use super::problems::{Problems, shown};
 use super::records::Records;
 

@@ -7,7 +7,7 @@ use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 use super::array::{Array, Values};
 use super::file::ask;
 use super::number_storage::{Mapped, Stored};
-use super::problems::{Problems, counted, fatal};
+use super::problems::{Problems, counted, cut_short, damaged, fatal};
 
 /// The type of an element in a binary file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,12 +95,11 @@ impl Layout {
             .iter()
             .try_fold(self.element.size(), |bytes, &n| bytes.checked_mul(n))
             .ok_or_else(|| {
-                Diagnostic::error(Code::FileDamaged, format!(
-                    "{place}: the header claims an array of shape `{shape:?}`, which is more than any \
-                     file can hold"
-                ))
-                .help("the file is damaged: write it again")
-                .into()
+                let shape = format!("an array of shape `{shape:?}`");
+                let what = format!(
+                    "{place}: the header claims {shape}, which is more than any file can hold"
+                );
+                damaged(what).into()
             })
     }
 
@@ -229,11 +228,9 @@ fn check_length(
         counted(expected, "byte")
     );
     fatal(if found < expected {
-        Diagnostic::error(
-            Code::FileCutShort,
-            format!("{place}: the file is cut short: {claim}, but only {found} are there"),
-        )
-        .help("copy or download the file again")
+        cut_short(format!(
+            "{place}: the file is cut short: {claim}, but only {found} are there"
+        ))
     } else {
         Diagnostic::error(
             Code::FileDamaged,

@@ -10,7 +10,7 @@ use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 use super::array::Array;
 use super::elements::{ByteOrder, Element, Layout};
 use super::file::read_bytes;
-use super::problems::fatal;
+use super::problems::{cut_short, fatal};
 use super::sniff;
 
 /// Memory for unpacked bytes is allocated in steps of at most this size, since the header may be
@@ -97,13 +97,8 @@ fn parse(mut reader: impl Read, packed: Option<usize>, name: &str) -> Result<Arr
         .map(|&n| u32::from_be_bytes(n) as usize)
         .collect();
     if shape.len() < usize::from(dimensions) {
-        return fatal(
-            Diagnostic::error(
-                Code::FileCutShort,
-                format!("{name}: the file is cut short, within its header"),
-            )
-            .help("copy or download the file again"),
-        );
+        let what = format!("{name}: the file is cut short, within its header");
+        return fatal(cut_short(what));
     }
     let layout = Layout {
         shape,
@@ -139,14 +134,13 @@ fn not_idx(name: &str, start: &[u8], gzipped: bool, more: &[u8]) -> Diagnostic {
 }
 
 fn gzip_error(name: &str, error: &std::io::Error) -> Diagnostic {
-    let (code, what) = match error.kind() {
+    match error.kind() {
         std::io::ErrorKind::UnexpectedEof => {
-            (Code::FileCutShort, "the gzip file is cut short".to_string())
+            cut_short(format!("{name}: the gzip file is cut short"))
         }
-        _ => (
-            Code::FileDamaged,
-            format!("the gzip file is damaged: {error}"),
-        ),
-    };
-    Diagnostic::error(code, format!("{name}: {what}")).help("copy or download the file again")
+        _ => {
+            let what = format!("{name}: the gzip file is damaged: {error}");
+            Diagnostic::error(Code::FileDamaged, what).help("copy or download the file again")
+        }
+    }
 }

@@ -31,6 +31,7 @@ mod file_cache;
 mod idx;
 mod index_column;
 mod individuals;
+mod missing;
 mod npy;
 mod npz;
 mod number_storage;
@@ -56,8 +57,9 @@ pub use file::{checksum, first_line, not_regular, open_file, read_bytes, read_te
 pub use idx::{read_idx, read_unpacked};
 pub use index_column::index_column;
 pub use individuals::{header_among_individuals, parse_individuals, read_individuals};
+pub use missing::is_missing;
 pub use number_storage::{Plain, Stored};
-pub use prepare::{ColumnKind, Preparation, is_missing, mixed_column, odd_among_numbers};
+pub use prepare::{ColumnKind, Preparation, mixed_column, odd_among_numbers};
 pub use safetensors::parse_safetensors;
 pub use truncated_file::say_what_was_cut;
 

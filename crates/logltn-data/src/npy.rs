@@ -10,7 +10,7 @@ use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 use super::array::Array;
 use super::elements::{ByteOrder, Element, Layout};
 use super::number_storage::Mapped;
-use super::problems::{fatal, shown};
+use super::problems::{cut_short, damaged, fatal, shown};
 use super::sniff;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -53,14 +53,8 @@ pub(super) const PREAMBLE: usize = 12;
 /// Reads the header of an npy file that starts with `bytes`; the numbers may be missing.
 pub(super) fn header(bytes: &[u8], place: &str) -> Result<Header, Diagnostics> {
     if !bytes.starts_with(MAGIC) {
-        let (found, help) = sniff::found(bytes, MAGIC.len());
-        return fatal(
-            Diagnostic::error(
-                Code::WrongFormat,
-                format!("{place}: not a NumPy array (npy): {found}"),
-            )
-            .maybe_help(help),
-        );
+        let format = "a NumPy array (npy)";
+        return fatal(sniff::not_of_format(place, format, bytes, MAGIC.len()));
     }
     if let Some(&version) = bytes.get(MAGIC.len())
         && !(1..=3).contains(&version)
@@ -70,22 +64,12 @@ pub(super) fn header(bytes: &[u8], place: &str) -> Result<Header, Diagnostics> {
             format!("{place}: npy format version {version} is not known; versions 1 to 3 are"),
         ));
     }
-    let cut_short = || {
-        Diagnostic::error(
-            Code::FileCutShort,
-            format!("{place}: the file is cut short, within its header"),
-        )
-        .help("copy or download the file again")
-    };
+    let cut_short = || cut_short(format!("{place}: the file is cut short, within its header"));
     let end = header_length(bytes).ok_or_else(cut_short)?;
     if end > LONGEST_HEADER {
-        return fatal(
-            Diagnostic::error(Code::FileDamaged, format!(
-                "{place}: the file claims a header of {end} bytes; more than {LONGEST_HEADER} cannot \
-                 be right"
-            ))
-            .help("the file is damaged: write it again"),
-        );
+        return fatal(damaged(format!(
+            "{place}: the file claims a header of {end} bytes; more than {LONGEST_HEADER} cannot be right"
+        )));
     }
     let begin = if bytes.get(MAGIC.len()) == Some(&1) {
         10

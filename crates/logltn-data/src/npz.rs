@@ -15,14 +15,7 @@ use super::sniff;
 /// file in messages.
 pub(super) fn parse(bytes: &[u8], name: &str) -> Result<Vec<Field>, Diagnostics> {
     if !bytes.starts_with(b"PK") {
-        let (found, help) = sniff::found(bytes, 4);
-        return fatal(
-            Diagnostic::error(
-                Code::WrongFormat,
-                format!("{name}: not an npz archive: {found}"),
-            )
-            .maybe_help(help),
-        );
+        return fatal(sniff::not_of_format(name, "an npz archive", bytes, 4));
     }
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| {
         Diagnostic::error(

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::array::{Array, Values};
 use crate::csv::CsvFile;
 use crate::date::DateForm;
+use crate::missing::{is_missing, is_missing_number};
 use crate::problems::{Problems, counted, shown};
 
 /// The most categories of a column that get an input of their own; rarer ones share one.
@@ -56,25 +57,6 @@ impl ColumnKind {
             None => ColumnKind::Category,
         }
     }
-}
-
-/// Whether a cell is missing: empty, or one of the words that programs write for a missing value.
-///
-/// ```
-/// assert!(logltn_data::is_missing("NA") && logltn_data::is_missing(""));
-/// assert!(!logltn_data::is_missing("None") && !logltn_data::is_missing("0"));
-/// ```
-pub fn is_missing(cell: &str) -> bool {
-    matches!(
-        cell,
-        "" | "NA" | "N/A" | "n/a" | "#N/A" | "<NA>" | "NaN" | "nan" | "NAN" | "null" | "NULL" | "?"
-    )
-}
-
-/// The same for a number or a date, where the word `None` also means missing. (It may be a
-/// category.)
-pub(super) fn is_missing_number(cell: &str) -> bool {
-    is_missing(cell) || cell == "None"
 }
 
 /// The first cell that is not a number, or not a date, in a column where nearly all others are: perhaps a word for

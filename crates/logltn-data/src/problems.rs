@@ -1,6 +1,6 @@
 //! How readers report problems of a file, and how many of them.
 
-use logltn_diagnostics::{Diagnostic, Diagnostics};
+use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 
 /// A file with the wrong format has something wrong in every row; this many messages make the point.
 const MOST_SHOWN: usize = 10;
@@ -58,17 +58,23 @@ impl Problems {
             self.shown
                 .push(last.note(format!("… and {} more in this file", self.more)));
         }
-        let mut all = Diagnostics::new();
-        for problem in self.shown {
-            all.push(problem);
-        }
-        Err(all)
+        Err(self.shown.into_iter().collect())
     }
 }
 
 /// One error that ends the reading of a file.
 pub fn fatal<T>(problem: Diagnostic) -> Result<T, Diagnostics> {
     Err(problem.into())
+}
+
+/// That a file ends too early.
+pub(crate) fn cut_short(what: String) -> Diagnostic {
+    Diagnostic::error(Code::FileCutShort, what).help("copy or download the file again")
+}
+
+/// That a file is not what it says of itself.
+pub(crate) fn damaged(what: String) -> Diagnostic {
+    Diagnostic::error(Code::FileDamaged, what).help("the file is damaged: write it again")
 }
 
 /// A piece of a file as quoted in a message: on one line, in backticks, shortened.

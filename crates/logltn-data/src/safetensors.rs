@@ -19,7 +19,7 @@ use super::array::Field;
 use super::elements::{ByteOrder, Element, Layout};
 use super::file::ask;
 use super::number_storage::Mapped;
-use super::problems::{Problems, counted, fatal, shown};
+use super::problems::{Problems, counted, cut_short, damaged, fatal, shown};
 use super::sniff;
 
 /// The format's own limit.
@@ -67,14 +67,8 @@ pub(super) fn parse(
 
 /// The header's JSON, and the bytes of the tensors.
 fn split<'a>(bytes: &'a [u8], name: &str) -> Result<(&'a [u8], &'a [u8]), Diagnostics> {
-    let not_safetensors = || {
-        let (found, help) = sniff::found(bytes, LENGTH_BYTES + 1);
-        Diagnostic::error(
-            Code::WrongFormat,
-            format!("{name}: not a safetensors file: {found}"),
-        )
-        .maybe_help(help)
-    };
+    let not_safetensors =
+        || sniff::not_of_format(name, "a safetensors file", bytes, LENGTH_BYTES + 1);
     let Some((length, rest)) = bytes.split_first_chunk::<LENGTH_BYTES>() else {
         return fatal(not_safetensors());
     };
@@ -83,12 +77,10 @@ fn split<'a>(bytes: &'a [u8], name: &str) -> Result<(&'a [u8], &'a [u8]), Diagno
         return fatal(not_safetensors());
     }
     rest.split_at_checked(length as usize).ok_or_else(|| {
-        Diagnostic::error(Code::FileCutShort, format!(
-            "{name}: the file is cut short: its header should have {length} bytes, but only {} are \
-             there",
-            rest.len()
+        let there = rest.len();
+        cut_short(format!(
+            "{name}: the file is cut short: its header should have {length} bytes, but only {there} are there"
         ))
-        .help("copy or download the file again")
         .into()
     })
 }
@@ -99,11 +91,9 @@ fn tensors(header: &[u8], name: &str) -> Result<BTreeMap<String, Entry>, Diagnos
         format!("the header of {name}")
     })?;
     let Pairs(header): Pairs<Described> = serde_json::from_slice(header).map_err(|error| {
-        Diagnostic::error(
-            Code::FileDamaged,
-            format!("{name}: the safetensors header is not JSON: {error}"),
-        )
-        .help("the file is damaged: write it again")
+        damaged(format!(
+            "{name}: the safetensors header is not JSON: {error}"
+        ))
     })?;
     let mut problems = Problems::new();
     let mut tensors = BTreeMap::new();
@@ -259,24 +249,18 @@ impl Entry {
     ) -> Result<&'a [u8], Diagnostics> {
         let (begin, end) = self.data_offsets;
         if end.checked_sub(begin) != Some(expected) {
-            return fatal(
-                Diagnostic::error(Code::FileDamaged, format!(
-                    "{place}: its shape `{:?}` takes {} of `{}`, but the header says that they are \
-                     the bytes {begin} to {end}",
-                    self.shape,
-                    counted(expected, "byte"),
-                    self.dtype
-                ))
-                .help("the file is damaged: write it again"),
-            );
+            return fatal(damaged(format!(
+                "{place}: its shape `{:?}` takes {} of `{}`, but the header says that they are the bytes {begin} to {end}",
+                self.shape,
+                counted(expected, "byte"),
+                self.dtype
+            )));
         }
         data.get(begin..end).ok_or_else(|| {
-            Diagnostic::error(Code::FileCutShort, format!(
-                "{place}: the file is cut short: its numbers should be the bytes {begin} to {end} \
-                 after the header, but only {} follow it",
-                counted(data.len(), "byte")
+            let there = counted(data.len(), "byte");
+            cut_short(format!(
+                "{place}: the file is cut short: its numbers should be the bytes {begin} to {end} after the header, but only {there} follow it"
             ))
-            .help("copy or download the file again")
             .into()
         })
     }
@@ -299,25 +283,19 @@ fn check_cover(
     let mut before = "";
     let gap = |from: usize, to: usize, problems: &mut Problems| {
         problems.push(|| {
-            Diagnostic::error(
-                Code::FileDamaged,
-                format!("{name}: the bytes {from} to {to} after the header belong to no tensor"),
-            )
-            .help("the file is damaged: write it again")
+            damaged(format!(
+                "{name}: the bytes {from} to {to} after the header belong to no tensor"
+            ))
         });
     };
     for (begin, end, tensor) in spans {
         if begin < covered {
             problems.push(|| {
-                Diagnostic::error(
-                    Code::FileDamaged,
-                    format!(
-                        "{name}: the tensors {} and {} overlap",
-                        shown(before),
-                        shown(tensor)
-                    ),
-                )
-                .help("the file is damaged: write it again")
+                damaged(format!(
+                    "{name}: the tensors {} and {} overlap",
+                    shown(before),
+                    shown(tensor)
+                ))
             });
         } else if begin > covered {
             gap(covered, begin, problems);

@@ -1,6 +1,8 @@
 //! The type of a file, guessed from its first bytes, so that a "wrong format" message can say which
 //! format it is.
 
+use logltn_diagnostics::{Code, Diagnostic};
+
 /// Magic bytes, the type that has them, and what to do about it.
 const SIGNATURES: &[(&[u8], &str, &str)] = &[
     (
@@ -111,6 +113,13 @@ pub(super) fn guess(bytes: &[u8]) -> Option<Guess> {
         what: "plain text",
         help: "point to the data itself",
     })
+}
+
+/// That a file is not of its format, but perhaps of another.
+pub(super) fn not_of_format(name: &str, format: &str, bytes: &[u8], count: usize) -> Diagnostic {
+    let (found, help) = found(bytes, count);
+    let what = format!("{name}: not {format}: {found}");
+    Diagnostic::error(Code::WrongFormat, what).maybe_help(help)
 }
 
 /// `, but this looks like CSV`, or the bytes themselves if they tell nothing.

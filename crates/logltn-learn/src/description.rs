@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use logltn::theory::{ArgumentSort, FunctionId, SortId};
-use logltn::{Code, Diagnostic, Diagnostics, OutputKind};
+use logltn::{Code, Diagnostic, Diagnostics};
 
 use crate::input::by_place;
 use crate::knowledge::{Behind, Ground, KnowledgeBase, NetworkRef, Units};
@@ -41,13 +41,7 @@ impl KnowledgeBase {
                 continue;
             };
             let output = self.outputs[i];
-            let kind = match output.kind {
-                OutputKind::Softmax => "softmax",
-                OutputKind::Sigmoid => "sigmoid",
-                OutputKind::Truth => "truth",
-                OutputKind::LogTruth => "log_truth",
-            };
-            out.insert(format!("{key}.output"), kind.to_string());
+            out.insert(format!("{key}.output"), output.kind.name().to_string());
             if output.per_class
                 && let Some(ArgumentSort::Sort(classes)) = predicate.arguments.last()
             {

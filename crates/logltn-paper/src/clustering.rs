@@ -1,6 +1,5 @@
 //! Task 1: sort the samples of the gene expression data into five clusters, by three axioms and no label.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use logltn::theory::PredicateId;
@@ -8,14 +7,14 @@ use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::{CsvFile, read_bytes};
 use logltn_learn::By;
 use logltn_learn::metrics::adjusted_rand_index;
-use logltn_report::{Chart, ScatterPanel, pca_2d, write_charts, write_scatter};
+use logltn_report::{ScatterPanel, pca_2d, write_scatter};
 use logltn_train::project::{Features, Project};
 
-use super::curves::curves;
+use super::curves::{curves, draw_chart};
 use super::jobs::{Found, Progress};
-use super::record::{Job, RunRecord};
-use super::training::{train, trainer};
-use super::{DataKind, Experiment, Metric, Options, data_folders, load, settings};
+use super::record::{Job, Portion, RunRecord};
+use super::training::{predicate, train, trainer};
+use super::{About, DataKind, Experiment, Metric, Options, data_folders, load};
 use crate::standin::files::clustering_project;
 
 const STEPS: u64 = 1000;
@@ -27,9 +26,9 @@ const ARI: Metric = Metric::greater("ari", "adjusted Rand index", 2);
 
 /// The task.
 pub(super) struct Clustering {
+    about: About,
     /// The real data, if they are there.
     place: Option<PathBuf>,
-    settings: BTreeMap<String, String>,
     percentile: f64,
     alpha_end: f64,
     steps: u64,
@@ -63,8 +62,14 @@ impl Clustering {
             ("percentile", percentile.to_string()),
             ("steps", steps.to_string()),
         ];
+        let title = match &place {
+            Some(place) => format!("real: gene expression in {}", place.display()),
+            None => "STAND-IN: 801 points made up from figures of the gene expression data. \
+                     Not to be compared with the paper; `--data DIR` names a folder with the real ones in tcga/"
+                .to_string(),
+        };
         Ok(Clustering {
-            settings: settings(DataKind::at(&place), own),
+            about: About::new(&[ARI], DataKind::at(&place), title, own),
             place,
             percentile,
             alpha_end: options.alpha_end,
@@ -106,28 +111,11 @@ learning_rate = 0.002
 }
 
 impl Experiment for Clustering {
-    fn metrics(&self) -> &'static [Metric] {
-        &[ARI]
+    fn about(&self) -> &About {
+        &self.about
     }
 
-    fn data(&self) -> DataKind {
-        DataKind::at(&self.place)
-    }
-
-    fn data_title(&self) -> String {
-        match &self.place {
-            Some(place) => format!("real: gene expression in {}", place.display()),
-            None => "STAND-IN: 801 points made up from figures of the gene expression data. \
-                     Not to be compared with the paper; `--data DIR` names a folder with the real ones in tcga/"
-                .to_string(),
-        }
-    }
-
-    fn settings(&self) -> BTreeMap<String, String> {
-        self.settings.clone()
-    }
-
-    fn steps(&self, _: Option<usize>) -> u64 {
+    fn steps(&self, _: Portion) -> u64 {
         self.steps
     }
 
@@ -152,21 +140,16 @@ impl Experiment for Clustering {
         data_folders::write_files(
             folder,
             &[
-                ("clustering.ltn", &bytes("clustering.ltn")),
+                ("clustering.ltn", &bytes("clustering.ltn")[..]),
                 ("points.csv", &points),
                 ("labels.csv", &labels),
                 ("clustering.toml", manifest.as_bytes()),
             ],
         )?;
         let project = load(&folder.join("clustering.toml"))?;
-        let theory = project.theory();
-        let (Some(sort), Some(predicate)) = (theory.sort("Point"), theory.predicate("C")) else {
-            return Err(Diagnostic::error(
-                Code::Internal,
-                "the clustering theory has no `Point` or no `C`",
-            )
-            .into());
-        };
+        let sort = (project.theory().sort("Point"))
+            .ok_or_else(|| Diagnostic::error(Code::Internal, "the theory has no `Point`"))?;
+        let predicate = predicate(&project, "C")?;
         let features = Features::of(&project.features_of(sort)?);
         let file = CsvFile::read(&folder.join("labels.csv"))?;
         let (names, labels) = numbered(&file.labels(file.column_index("Class")?)?);
@@ -203,7 +186,7 @@ impl Experiment for Clustering {
     ) -> Result<Vec<(String, String)>, Diagnostics> {
         let loaded = self.loaded()?;
         let mut panels = Vec::new();
-        for configuration in self.configurations() {
+        for &configuration in &self.about.configurations {
             let mut own: Vec<&RunRecord> = (records.iter())
                 .filter(|(job, _)| job.configuration == configuration)
                 .map(|(_, record)| record)
@@ -229,23 +212,21 @@ impl Experiment for Clustering {
             class_names: loaded.names.clone(),
             ..ScatterPanel::default()
         });
-        let title = match self.data() {
+        let title = match self.about.data {
             DataKind::Real => "Clusters of the median run (2-D PCA)",
             _ => "Clusters of the median run (2-D PCA), stand-in data",
         };
         write_scatter(&panels, 4, title, &folder.join("assignments.svg"))?;
-        let chart = Chart {
-            title: "Adjusted Rand index during training, mean over runs".into(),
-            x_label: "step".into(),
-            y_label: "ARI".into(),
-            curves: curves(records, &self.configurations(), None, ARI),
-            ..Chart::default()
-        };
-        let learning = chart.title.clone();
-        write_charts(&[chart], &folder.join("curves.svg"))?;
+        let learning = draw_chart(
+            folder,
+            "curves.svg",
+            "Adjusted Rand index during training, mean over runs".into(),
+            ["step", "ARI"],
+            curves(records, &self.about.configurations, Portion::default(), ARI),
+        )?;
         Ok(vec![
             (title.to_string(), "assignments.svg".to_string()),
-            (learning, "curves.svg".to_string()),
+            learning,
         ])
     }
 }

@@ -1,20 +1,23 @@
 //! How a metric went during training: the mean over runs, a line for each configuration.
 
-use logltn_report::Curve;
+use std::path::Path;
 
-use super::record::{Job, RunRecord};
+use logltn::Diagnostics;
+use logltn_report::{Chart, Curve, write_charts};
+
+use super::record::{Job, Portion, RunRecord};
 use super::{Configuration, Metric};
 
 /// A line for each of the configurations that has runs on so much data.
 pub(super) fn curves(
     records: &[(Job, RunRecord)],
     configurations: &[Configuration],
-    samples: Option<usize>,
+    portion: Portion,
     metric: Metric,
 ) -> Vec<Curve> {
     let line = |&configuration: &Configuration| {
         let own: Vec<&[(f64, f64)]> = (records.iter())
-            .filter(|(job, _)| job.configuration == configuration && job.samples == samples)
+            .filter(|(job, _)| job.configuration == configuration && job.portion == portion)
             .filter_map(|(_, record)| record.curves.get(metric.name).map(Vec::as_slice))
             .collect();
         (!own.is_empty()).then(|| Curve {
@@ -24,6 +27,25 @@ pub(super) fn curves(
         })
     };
     configurations.iter().filter_map(line).collect()
+}
+
+/// Draws one chart into the folder, and answers its title and its file.
+pub(super) fn draw_chart(
+    folder: &Path,
+    file: &str,
+    title: String,
+    [x_label, y_label]: [&str; 2],
+    curves: Vec<Curve>,
+) -> Result<(String, String), Diagnostics> {
+    let chart = Chart {
+        title: title.clone(),
+        x_label: x_label.into(),
+        y_label: y_label.into(),
+        curves,
+        ..Chart::default()
+    };
+    write_charts(&[chart], &folder.join(file))?;
+    Ok((title, file.to_string()))
 }
 
 /// The mean of several runs' curves, which have points at the same places.

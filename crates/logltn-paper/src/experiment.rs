@@ -8,7 +8,7 @@ use logltn::Diagnostics;
 use super::configuration::with_prob;
 use super::jobs::{Found, Progress};
 use super::published::Other;
-use super::record::{Job, RunRecord};
+use super::record::{Job, Portion, RunRecord};
 use super::{CONFIGURATIONS, Configuration, LOGLTN_PROB, PROBABILITY};
 
 /// What data a task runs on.
@@ -73,54 +73,80 @@ impl Metric {
     }
 }
 
+/// What is known of a task before its first run.
+pub(super) struct About {
+    /// What the figures are of.
+    pub metrics: &'static [Metric],
+    /// What data it has.
+    pub data: DataKind,
+    /// What data these are, in words, with their place.
+    pub data_title: String,
+    /// Everything that results depend on, apart from configuration, portion and seed.
+    pub settings: BTreeMap<String, String>,
+    /// The rows of its table, in order.
+    pub configurations: Vec<Configuration>,
+    /// Those of them that are left out unless they are asked for by name.
+    pub only_if_asked: Vec<Configuration>,
+    /// The sizes or parts of the data; a task with only one has the default.
+    pub portions: Vec<Portion>,
+    /// How many runs of each configuration, if that is not the same for all data.
+    pub runs: Option<usize>,
+    /// The most runs at once, if memory would not do for one on each core.
+    pub at_once: Option<usize>,
+    /// Where the figures of [`Experiment::others`] were read.
+    pub sources: Vec<String>,
+}
+
+impl About {
+    /// Of these data; configurations are the paper's.
+    pub fn new<const N: usize>(
+        metrics: &'static [Metric],
+        data: DataKind,
+        data_title: String,
+        settings: [(&str, String); N],
+    ) -> About {
+        // Figures of different versions do not mix.
+        let common = [
+            ("version", env!("CARGO_PKG_VERSION").to_string()),
+            ("data", data.name().to_string()),
+        ];
+        let settings = common.into_iter().chain(settings);
+        About {
+            metrics,
+            data,
+            data_title,
+            settings: settings
+                .map(|(key, value)| (key.to_string(), value))
+                .collect(),
+            configurations: with_prob(&CONFIGURATIONS),
+            only_if_asked: vec![LOGLTN_PROB, PROBABILITY],
+            portions: vec![Portion::default()],
+            runs: None,
+            at_once: None,
+            sources: Vec::new(),
+        }
+    }
+
+    /// With other rows, all of which are run.
+    pub fn with_configurations(self, configurations: &[Configuration]) -> About {
+        About {
+            configurations: configurations.to_vec(),
+            only_if_asked: Vec::new(),
+            ..self
+        }
+    }
+}
+
 /// A task of the paper.
 pub(super) trait Experiment: Sync {
-    /// What the figures are of.
-    fn metrics(&self) -> &'static [Metric];
-    /// What data it has.
-    fn data(&self) -> DataKind;
-    /// What data these are, in words, with their place.
-    fn data_title(&self) -> String;
-    /// The rows of its table, in order.
-    fn configurations(&self) -> Vec<Configuration> {
-        with_prob(&CONFIGURATIONS)
-    }
-    /// The sizes of training data; a task with only one has `None`.
-    fn samples(&self) -> Vec<Option<usize>> {
-        vec![None]
-    }
-    /// How many runs of each configuration, if that is not the same for all data.
-    fn runs(&self) -> Option<usize> {
-        None
-    }
-    /// The most runs at once, if memory would not do for one on each core.
-    fn at_once(&self) -> Option<usize> {
-        None
-    }
-    /// Whether a configuration is left out unless it is asked for by its name.
-    fn only_if_asked(&self, configuration: Configuration) -> bool {
-        [LOGLTN_PROB, PROBABILITY].contains(&configuration)
-    }
-    /// How many digits the numbers have that are added up on so much data, in the task of that kind.
-    fn digits(&self, _samples: Option<usize>) -> Option<usize> {
-        None
-    }
-    /// What the runs on so much data are of, where that has a name.
-    fn part(&self, _samples: Option<usize>) -> Option<&'static str> {
-        None
-    }
+    /// What it is about.
+    fn about(&self) -> &About;
     /// What other systems are reported to reach on the very same data.
     fn others(&self, _metric: &str) -> Vec<Other> {
         Vec::new()
     }
-    /// Where that was read.
-    fn sources(&self) -> Vec<String> {
-        Vec::new()
-    }
-    /// Everything that results depend on, apart from configuration, samples and seed.
-    fn settings(&self) -> BTreeMap<String, String>;
     /// How many steps a run has.
-    fn steps(&self, samples: Option<usize>) -> u64;
+    fn steps(&self, portion: Portion) -> u64;
     /// Reads the data that these runs need. Files of its own it writes to the folder.
     fn prepare(&mut self, jobs: &[Job], folder: &Path) -> Result<(), Diagnostics>;
     /// Does one run.

@@ -59,7 +59,7 @@ pub(super) fn run_all(
 ) -> Result<Vec<(Job, RunRecord)>, Diagnostics> {
     let failed = AtomicBool::new(false);
     let done = Mutex::new(Vec::new());
-    let most = experiment.at_once().unwrap_or(usize::MAX);
+    let most = experiment.about().at_once.unwrap_or(usize::MAX);
     each_at_once(jobs, most, |job| {
         let progress = Progress {
             stops: [stop, &failed],
@@ -91,18 +91,17 @@ fn run_one(
 ) -> Result<Option<RunRecord>, Diagnostics> {
     let begun = Instant::now();
     let found = experiment.run(job, progress).map_err(|errors| {
-        let mut out = Diagnostics::new();
-        errors
+        let noted = errors
             .into_iter()
-            .for_each(|error| out.push(error.note(format!("in {}", job.title()))));
-        out
+            .map(|error| error.note(format!("in {}", job.title())));
+        noted.collect::<Diagnostics>()
     })?;
     Ok(found.map(|finding| RunRecord {
         config: job.configuration.name.to_string(),
-        samples: job.samples,
+        samples: job.portion.samples,
         run: job.run,
         seed: job.seed,
-        settings: experiment.settings(),
+        settings: experiment.about().settings.clone(),
         metrics: finding.metrics,
         sat: finding.sat,
         curves: finding.curves,

@@ -48,7 +48,6 @@ mod stories;
 mod table;
 mod training;
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -59,7 +58,7 @@ use logltn_standin as standin;
 use logltn_standin::{data_folders, mnist};
 use logltn_train::project::Project;
 
-use experiment::Experiment;
+use experiment::{About, Experiment};
 
 pub use configuration::{CONFIGURATIONS, Configuration, LOGLTN_PROB, PROBABILITY};
 pub use experiment::{DataKind, Metric};
@@ -67,7 +66,7 @@ pub use hierarchy::LabelledSet;
 pub use knowledge_graph::GraphName;
 pub use multi_add::addition_theory;
 pub use published::{Other, Published, published};
-pub use record::{Job, RunRecord};
+pub use record::{Job, Portion, RunRecord};
 pub use table::{Cell, Section, Table, Verdict};
 
 /// The tasks that can be reproduced.
@@ -290,25 +289,24 @@ pub fn reproduce(
         Task::Stories => Box::new(stories::Stories::new(options)?),
         Task::Hierarchy => Box::new(hierarchy::Hierarchy::new(options)?),
     };
-    let jobs = jobs_of(task, options, experiment.as_ref())?;
+    let jobs = jobs_of(task, options, experiment.about())?;
     let folder = options.folder(task);
     let [runs, work] = ["runs", "work"].map(|name| folder.join(name));
     for folder in [&runs, &work] {
         data_folders::make_folder(folder)?;
     }
 
-    let settings = experiment.settings();
     let mut records = Vec::new();
     let mut missing = Vec::new();
     for job in jobs {
-        match job.find(&runs, &settings)? {
+        match job.find(&runs, &experiment.about().settings)? {
             Some(record) => records.push((job, record)),
             None => missing.push(job),
         }
     }
     let (found, of) = (records.len(), records.len() + missing.len());
-    let steps = missing.iter().map(|j| experiment.steps(j.samples)).sum();
-    watch.begin(&experiment.data_title(), of, found, steps);
+    let steps = missing.iter().map(|j| experiment.steps(j.portion)).sum();
+    watch.begin(&experiment.about().data_title, of, found, steps);
     experiment.prepare(&missing, &work)?;
     records.extend(jobs::run_all(
         experiment.as_ref(),
@@ -335,16 +333,12 @@ pub fn reproduce(
 }
 
 /// The runs of a table, so that its rows fill evenly and the small data come first.
-fn jobs_of(
-    task: Task,
-    options: &Options,
-    experiment: &dyn Experiment,
-) -> Result<Vec<Job>, Diagnostics> {
-    let usual = experiment.runs().unwrap_or(task.about().2);
+fn jobs_of(task: Task, options: &Options, about: &About) -> Result<Vec<Job>, Diagnostics> {
+    let usual = about.runs.unwrap_or(task.about().2);
     let runs = options
         .runs
         .unwrap_or(if options.quick { 2.min(usual) } else { usual });
-    let all = experiment.configurations();
+    let all = &about.configurations;
     let strange = options.configurations.iter().find(|c| !all.contains(c));
     if let Some(strange) = strange {
         let names: Vec<String> = all.iter().map(|c| format!("`{}`", c.name)).collect();
@@ -355,35 +349,23 @@ fn jobs_of(
             .into());
     }
     let configurations = match options.configurations.is_empty() {
-        true => (all.into_iter())
-            .filter(|c| !experiment.only_if_asked(*c))
+        true => (all.iter().copied())
+            .filter(|c| !about.only_if_asked.contains(c))
             .collect(),
         false => options.configurations.clone(),
     };
     let mut jobs = Vec::new();
-    for samples in experiment.samples() {
+    for &portion in &about.portions {
         for run in 0..runs {
             jobs.extend(configurations.iter().map(|&configuration| Job {
                 configuration,
-                samples,
-                digits: experiment.digits(samples),
-                part: experiment.part(samples),
+                portion,
                 run,
                 seed: options.seed.wrapping_add(run as u64),
             }));
         }
     }
     Ok(jobs)
-}
-
-/// What results depend on. The program's own version is among it: figures of different versions do not mix.
-fn settings<const N: usize>(data: DataKind, own: [(&str, String); N]) -> BTreeMap<String, String> {
-    let common = [
-        ("version", env!("CARGO_PKG_VERSION").to_string()),
-        ("data", data.name().to_string()),
-    ];
-    let all = common.into_iter().chain(own);
-    all.map(|(key, value)| (key.to_string(), value)).collect()
 }
 
 /// A project that was just written, which must be right.

@@ -6,17 +6,16 @@ use std::path::{Path, PathBuf};
 use logltn::theory::PredicateId;
 use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_learn::By;
-use logltn_report::{Chart, write_charts};
 use logltn_train::project::Project;
 use logltn_train::train::Trainer;
 
 use super::clustering::largest;
-use super::curves::curves;
+use super::curves::{curves, draw_chart};
 use super::jobs::{Found, Progress};
 use super::mnist::{self, DIGITS, Digits};
-use super::record::{Job, RunRecord};
-use super::training::{train, trainer};
-use super::{DataKind, Experiment, Metric, Options, data_folders, load, settings};
+use super::record::{Job, Portion, RunRecord};
+use super::training::{predicate, train, trainer};
+use super::{About, DataKind, Experiment, Metric, Options, data_folders, load};
 
 const SAMPLES: [usize; 2] = [1_500, 15_000];
 const EPOCHS: u64 = 20;
@@ -29,10 +28,12 @@ const ACCURACY: Metric = Metric::greater(
     "accuracy of the predicted sum on 2,500 test sums, in %",
     2,
 );
+const THEORY: &str = include_str!("../theories/mnist_add.ltn");
+
 /// The task.
 pub(super) struct MnistAdd {
+    about: About,
     place: PathBuf,
-    settings: BTreeMap<String, String>,
     alpha_end: f64,
     undecided: bool,
     epochs: u64,
@@ -73,9 +74,13 @@ impl MnistAdd {
             ("epochs", epochs.to_string()),
             ("undecided", options.undecided.to_string()),
         ];
+        let title = format!("real: MNIST in {}", place.display());
         Ok(MnistAdd {
+            about: About {
+                portions: samples.iter().map(|n| Portion::of(*n)).collect(),
+                ..About::new(&[ACCURACY], DataKind::Real, title, own)
+            },
             place,
-            settings: settings(DataKind::Real, own),
             alpha_end: options.alpha_end,
             undecided: options.undecided,
             epochs,
@@ -132,33 +137,17 @@ learning_rate = 0.001
 }
 
 impl Experiment for MnistAdd {
-    fn metrics(&self) -> &'static [Metric] {
-        &[ACCURACY]
+    fn about(&self) -> &About {
+        &self.about
     }
 
-    fn data(&self) -> DataKind {
-        DataKind::Real
-    }
-
-    fn data_title(&self) -> String {
-        format!("real: MNIST in {}", self.place.display())
-    }
-
-    fn samples(&self) -> Vec<Option<usize>> {
-        self.samples.iter().copied().map(Some).collect()
-    }
-
-    fn settings(&self) -> BTreeMap<String, String> {
-        self.settings.clone()
-    }
-
-    fn steps(&self, samples: Option<usize>) -> u64 {
-        self.epochs * samples.unwrap_or(0).div_ceil(BATCH) as u64
+    fn steps(&self, portion: Portion) -> u64 {
+        self.epochs * portion.samples.unwrap_or(0).div_ceil(BATCH) as u64
     }
 
     fn prepare(&mut self, jobs: &[Job], folder: &Path) -> Result<(), Diagnostics> {
         let wanted: Vec<usize> = (self.samples.iter().copied())
-            .filter(|&n| jobs.iter().any(|job| job.samples == Some(n)))
+            .filter(|&n| jobs.iter().any(|job| job.portion.samples == Some(n)))
             .collect();
         if wanted.is_empty() {
             return Ok(());
@@ -177,27 +166,18 @@ impl Experiment for MnistAdd {
                 let [a, b, c, d] = [0, 1, 2, 3].map(|k| k * samples + i);
                 rows += &format!("{a},{b},{c},{d},{sum}\n");
             }
-            let theory = include_str!("../theories/mnist_add.ltn");
+            let images = mnist::idx([&train, &test], [OPERANDS * samples, OPERANDS * TEST_SUMS]);
             let manifest_name = format!("mnist_add-{samples}.toml");
-            data_folders::write_files(
-                folder,
-                &[
-                    ("mnist_add.ltn", theory.as_bytes()),
-                    (
-                        &format!("images-{samples}.idx"),
-                        &mnist::idx([&train, &test], [OPERANDS * samples, OPERANDS * TEST_SUMS]),
-                    ),
-                    (&format!("sums-{samples}.csv"), rows.as_bytes()),
-                    (
-                        &manifest_name,
-                        manifest(samples, self.epochs, self.undecided).as_bytes(),
-                    ),
-                ],
-            )?;
+            let manifest = manifest(samples, self.epochs, self.undecided);
+            let files = [
+                ("mnist_add.ltn".to_string(), THEORY.as_bytes()),
+                (format!("images-{samples}.idx"), &images),
+                (format!("sums-{samples}.csv"), rows.as_bytes()),
+                (manifest_name.clone(), manifest.as_bytes()),
+            ];
+            data_folders::write_files(folder, &files)?;
             let project = load(&folder.join(manifest_name))?;
-            let predicate = (project.theory().predicate("digit")).ok_or_else(|| {
-                Diagnostic::error(Code::Internal, "the theory of MNISTAdd has no `digit`")
-            })?;
+            let predicate = predicate(&project, "digit")?;
             let first = (OPERANDS * samples) as u32;
             let loaded = Loaded {
                 project,
@@ -211,7 +191,7 @@ impl Experiment for MnistAdd {
     }
 
     fn run(&self, job: &Job, progress: &Progress<'_>) -> Found {
-        let loaded = (self.loaded.get(&job.samples.unwrap_or(0)))
+        let loaded = (self.loaded.get(&job.portion.samples.unwrap_or(0)))
             .ok_or_else(|| Diagnostic::error(Code::Internal, "the images were not read"))?;
         let mut project = loaded.project.clone();
         (job.configuration).configure(&mut project, By::Epoch, self.alpha_end);
@@ -234,22 +214,24 @@ impl Experiment for MnistAdd {
         records: &[(Job, RunRecord)],
         folder: &Path,
     ) -> Result<Vec<(String, String)>, Diagnostics> {
-        let mut drawn = Vec::new();
-        for &samples in &self.samples {
-            let chart = Chart {
-                title: format!(
+        let draw = |samples: &usize| {
+            let of = curves(
+                records,
+                &self.about.configurations,
+                Portion::of(*samples),
+                ACCURACY,
+            );
+            draw_chart(
+                folder,
+                &format!("curves-{samples}.svg"),
+                format!(
                     "Accuracy on the test sums during training, {samples} samples, mean over runs"
                 ),
-                x_label: "epoch".into(),
-                y_label: "accuracy, %".into(),
-                curves: curves(records, &self.configurations(), Some(samples), ACCURACY),
-                ..Chart::default()
-            };
-            let (title, name) = (chart.title.clone(), format!("curves-{samples}.svg"));
-            write_charts(&[chart], &folder.join(&name))?;
-            drawn.push((title, name));
-        }
-        Ok(drawn)
+                ["epoch", "accuracy, %"],
+                of,
+            )
+        };
+        self.samples.iter().map(draw).collect()
     }
 }
 

@@ -56,7 +56,10 @@ fn csv(table: &Table) -> String {
         "task,data,config,samples,metric,mean,sd,runs,published_mean,published_sd,sat,seconds_per_run\n"
             .to_string();
     for cell in &table.cells {
-        let samples = cell.samples.map_or(String::new(), |n| n.to_string());
+        let samples = cell
+            .portion
+            .samples
+            .map_or(String::new(), |n| n.to_string());
         let [mean, sd] = cell.published.map_or([String::new(), String::new()], |p| {
             [p.mean.to_string(), p.sd.to_string()]
         });

@@ -9,17 +9,44 @@ use serde::{Deserialize, Serialize};
 
 use super::Configuration;
 
-/// A run to be done.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Job {
-    /// How.
-    pub configuration: Configuration,
-    /// On how much data, where the task has several sizes.
+/// How much of the data a run has, or which part of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Portion {
+    /// How much, where the task has several sizes.
     pub samples: Option<usize>,
     /// How many digits the numbers have, in the task of adding such.
     pub digits: Option<usize>,
     /// What it is of, in a task of several parts.
     pub part: Option<&'static str>,
+}
+
+impl Portion {
+    /// One that its size alone tells from others.
+    pub(super) fn of(samples: usize) -> Portion {
+        Portion {
+            samples: Some(samples),
+            ..Portion::default()
+        }
+    }
+
+    pub(super) fn in_words(self) -> Option<String> {
+        match (self.samples, self.digits, self.part) {
+            (_, _, Some(part)) => Some(part.into()),
+            (_, Some(1), _) => Some("1 digit".into()),
+            (_, Some(n), _) => Some(format!("{n} digits")),
+            (Some(n), None, _) => Some(format!("{n} samples")),
+            (None, None, _) => None,
+        }
+    }
+}
+
+/// A run to be done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Job {
+    /// How.
+    pub configuration: Configuration,
+    /// On what.
+    pub portion: Portion,
     /// From 0.
     pub run: usize,
     /// Where all its randomness comes from: the same for each configuration, so that differences between
@@ -32,7 +59,7 @@ pub struct Job {
 pub struct RunRecord {
     /// The configuration's name.
     pub config: String,
-    /// See [`Job::samples`].
+    /// See [`Portion::samples`].
     pub samples: Option<usize>,
     /// See [`Job::run`].
     pub run: usize,
@@ -52,34 +79,22 @@ pub struct RunRecord {
     pub seconds: f64,
 }
 
-/// How much data, in words.
-pub(super) fn size(
-    samples: Option<usize>,
-    digits: Option<usize>,
-    part: Option<&str>,
-) -> Option<String> {
-    match (samples, digits, part) {
-        (_, _, Some(part)) => Some(part.into()),
-        (_, Some(1), _) => Some("1 digit".into()),
-        (_, Some(n), _) => Some(format!("{n} digits")),
-        (Some(n), None, _) => Some(format!("{n} samples")),
-        (None, None, _) => None,
-    }
-}
-
 impl Job {
     /// The run's file in the folder of runs.
     fn file(&self, folder: &Path) -> PathBuf {
-        let samples = self.samples.map_or(String::new(), |n| format!("-{n}"));
+        let samples = self
+            .portion
+            .samples
+            .map_or(String::new(), |n| format!("-{n}"));
         let name = self.configuration.name;
         folder.join(format!("{name}{samples}-run{}.json", self.run))
     }
 
     /// `logltn, 1500 samples, run 3`: counted from 1.
     pub fn title(&self) -> String {
-        let samples = size(self.samples, self.digits, self.part)
-            .map_or(String::new(), |size| format!(", {size}"));
-        format!("{}{samples}, run {}", self.configuration.name, self.run + 1)
+        let portion = self.portion.in_words();
+        let portion = portion.map_or(String::new(), |portion| format!(", {portion}"));
+        format!("{}{portion}, run {}", self.configuration.name, self.run + 1)
     }
 
     /// The record that an earlier session left, if any.

@@ -4,7 +4,6 @@
 //! `spread` has 20 labelled images of all classes in turn, with which training begins; `ensemble` is three runs that
 //! are told to disagree. Inside, the size of the training data tells the tasks apart.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -17,10 +16,10 @@ use logltn_train::train::{TrainOptions, Trainer};
 use super::configuration::stable;
 use super::jobs::{Finding, Found, Progress};
 use super::mnist::{self, Digits};
-use super::record::Job;
-use super::training::train;
+use super::record::{Job, Portion};
+use super::training::{predicate, train};
 use super::{
-    Configuration, DataKind, Experiment, Metric, Options, PROBABILITY, data_folders, load, settings,
+    About, Configuration, DataKind, Experiment, Metric, Options, PROBABILITY, data_folders, load,
 };
 
 const CONCEPTS: Metric = Metric::greater(
@@ -68,6 +67,9 @@ const DIVERSITY: f64 = 0.2;
 /// Steps with nothing but labelled images.
 const FIRST_STEPS: u64 = 150;
 const BATCH: usize = 32;
+
+const SOURCE: &str = "Neurosymbolic Diffusion Models (arXiv:2505.13138), which has independent networks and bears beside its own; no label of \
+                      a concept was used there, as in the rows without `-labels` and `-spread`";
 
 /// One of rsbench's tasks.
 struct Shortcut {
@@ -216,11 +218,10 @@ impl<'d> Taken<'d> {
 
 /// The task.
 pub(super) struct Shortcuts {
+    about: About,
     place: PathBuf,
-    settings: BTreeMap<String, String>,
     steps: u64,
     tasks: Vec<&'static Shortcut>,
-    configurations: Vec<Configuration>,
     work: PathBuf,
 }
 
@@ -265,21 +266,37 @@ fn unknown(message: String, name: &str, known: &[&str]) -> Diagnostic {
 impl Shortcuts {
     pub fn new(options: &Options) -> Result<Shortcuts, Diagnostics> {
         let steps = options.steps.unwrap_or(1_300);
+        let place = mnist::find(options.data.as_deref())?;
+        let title = format!("real: MNIST in {}", place.display());
+        let own = [("steps", steps.to_string())];
+        let tasks = tasks(options)?;
+        let about = About::new(
+            &[CONCEPTS, LABELS, COLLAPSE, CALIBRATION],
+            DataKind::Real,
+            title,
+            own,
+        );
+        let portion = |task: &&Shortcut| Portion {
+            part: Some(task.title),
+            ..Portion::of(task.rows[0])
+        };
         Ok(Shortcuts {
-            place: mnist::find(options.data.as_deref())?,
-            settings: settings(DataKind::Real, [("steps", steps.to_string())]),
+            about: About {
+                portions: tasks.iter().map(portion).collect(),
+                sources: vec![SOURCE.to_string()],
+                ..about.with_configurations(&configurations(&options.semantics)?)
+            },
+            place,
             steps,
-            tasks: tasks(options)?,
-            configurations: configurations(&options.semantics)?,
+            tasks,
             work: PathBuf::new(),
         })
     }
 
-    fn task(&self, samples: Option<usize>) -> Result<&'static Shortcut, Diagnostics> {
-        let found = self.tasks.iter().find(|t| Some(t.rows[0]) == samples);
-        found
-            .copied()
-            .ok_or_else(|| Diagnostic::error(Code::Internal, "a run without a task").into())
+    fn task(&self, job: &Job) -> Result<&'static Shortcut, Diagnostics> {
+        let own = |task: &&&Shortcut| Some(task.title) == job.portion.part;
+        let found = self.tasks.iter().find(own).copied();
+        Ok(found.ok_or_else(|| Diagnostic::error(Code::Internal, "a run without a task"))?)
     }
 
     /// Images, rows, the labels of everything, and a manifest for each way to label.
@@ -340,13 +357,8 @@ impl Shortcuts {
         files.push(("labelled.ltn".to_string(), task.theory(true)));
         files.push(("plain.toml".to_string(), self.manifest("plain.ltn", None)));
         let images = mnist::images_file(train.shape, &pixels);
-        let mut written: Vec<(&str, &[u8])> = vec![("images.idx", &images)];
-        written.extend(
-            files
-                .iter()
-                .map(|(name, text)| (name.as_str(), text.as_bytes())),
-        );
-        data_folders::write_files(&folder, &written)?;
+        data_folders::write_files(&folder, &[("images.idx", images)])?;
+        data_folders::write_files(&folder, &files)?;
         self.write_labels(task, &folder)
     }
 
@@ -409,19 +421,17 @@ learning_rate = {{ linear = [0.002, 0] }}
         data_folders::write_files(
             folder,
             &[
-                ("asked.csv", rows.as_bytes()),
-                ("labels.toml", asked.as_bytes()),
-                ("spread.toml", spread.as_bytes()),
-                ("maps.txt", note.as_bytes()),
+                ("asked.csv", rows),
+                ("labels.toml", asked),
+                ("spread.toml", spread),
+                ("maps.txt", note),
             ],
         )
     }
 }
 
 fn probabilities(trainer: &mut Trainer, images: &[u32]) -> Result<Vec<Vec<f64>>, Diagnostics> {
-    let predicate = trainer.project().theory().predicate("digit");
-    let predicate =
-        predicate.ok_or_else(|| Diagnostic::error(Code::Internal, "the theory has no `digit`"))?;
+    let predicate = predicate(trainer.project(), "digit")?;
     let logits = trainer.model_mut().predict(predicate, images, 1)?;
     let width = logits.len() / images.len().max(1);
     let softmax = |row: &[f32]| {
@@ -464,48 +474,12 @@ impl Shortcut {
 }
 
 impl Experiment for Shortcuts {
-    fn metrics(&self) -> &'static [Metric] {
-        &[CONCEPTS, LABELS, COLLAPSE, CALIBRATION]
+    fn about(&self) -> &About {
+        &self.about
     }
 
-    fn data(&self) -> DataKind {
-        DataKind::Real
-    }
-
-    fn data_title(&self) -> String {
-        format!("real: MNIST in {}", self.place.display())
-    }
-
-    fn configurations(&self) -> Vec<Configuration> {
-        self.configurations.clone()
-    }
-
-    fn only_if_asked(&self, _: Configuration) -> bool {
-        false
-    }
-
-    fn samples(&self) -> Vec<Option<usize>> {
-        self.tasks.iter().map(|t| Some(t.rows[0])).collect()
-    }
-
-    fn part(&self, samples: Option<usize>) -> Option<&'static str> {
-        Some(self.task(samples).ok()?.title)
-    }
-
-    fn settings(&self) -> BTreeMap<String, String> {
-        self.settings.clone()
-    }
-
-    fn steps(&self, _: Option<usize>) -> u64 {
+    fn steps(&self, _: Portion) -> u64 {
         self.steps
-    }
-
-    fn sources(&self) -> Vec<String> {
-        vec![
-            "Neurosymbolic Diffusion Models (arXiv:2505.13138), which has independent networks and bears beside its own; no label of \
-             a concept was used there, as in the rows without `-labels` and `-spread`"
-                .to_string(),
-        ]
     }
 
     fn prepare(&mut self, jobs: &[Job], folder: &Path) -> Result<(), Diagnostics> {
@@ -515,7 +489,7 @@ impl Experiment for Shortcuts {
         }
         let [train, test] = mnist::read(&self.place)?;
         for task in &self.tasks {
-            if jobs.iter().any(|job| job.samples == Some(task.rows[0])) {
+            if jobs.iter().any(|job| job.portion.part == Some(task.title)) {
                 self.write(task, [&train, &test])?;
             }
         }
@@ -523,7 +497,7 @@ impl Experiment for Shortcuts {
     }
 
     fn run(&self, job: &Job, progress: &Progress<'_>) -> Found {
-        let task = self.task(job.samples)?;
+        let task = self.task(job)?;
         let name = job.configuration.name;
         let help = ["-labels", "-spread", "-ensemble"];
         let help = help

@@ -3,7 +3,7 @@
 //! There are two sets, trained on stories of 2 and 3 steps and on 2 to 4; how many stories there are to learn from tells them apart. The
 //! steps of a story are given, in its order. Without CLUTRR the stories are made up.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics, Parameters};
@@ -13,9 +13,9 @@ use logltn_standin::{Family, Story};
 
 use super::jobs::{Found, Progress};
 use super::published::{Other, cited};
-use super::record::Job;
+use super::record::{Job, Portion};
 use super::training::{train, trainer};
-use super::{Configuration, DataKind, Experiment, Metric, Options, data_folders, load, settings};
+use super::{About, Configuration, DataKind, Experiment, Metric, Options, data_folders, load};
 
 /// Stories of this many steps are asked.
 const STEPS: [usize; 9] = [2, 3, 4, 5, 6, 7, 8, 9, 10];
@@ -94,9 +94,8 @@ struct Told {
 
 /// The task.
 pub(super) struct Stories {
+    about: About,
     place: Option<PathBuf>,
-    quick: bool,
-    settings: BTreeMap<String, String>,
     steps: u64,
     told: Vec<Option<Told>>,
     work: PathBuf,
@@ -126,10 +125,22 @@ impl Stories {
                 .into());
         }
         let steps = options.steps.unwrap_or(300);
+        let title = match &place {
+            Some(place) => format!(
+                "real: CLUTRR in {}, the steps of each story given",
+                place.display()
+            ),
+            None => "made-up stories, a tenth as many; CLUTRR was not found".to_string(),
+        };
+        let own = [("steps", steps.to_string())];
+        let sets = if options.quick { &SETS[..1] } else { &SETS };
         Ok(Stories {
-            settings: settings(DataKind::at(&place), [("steps", steps.to_string())]),
+            about: About {
+                portions: sets.iter().map(|set| Portion::of(set.stories)).collect(),
+                sources: SOURCES.map(String::from).to_vec(),
+                ..About::new(&METRICS, DataKind::at(&place), title, own).with_configurations(&ALL)
+            },
             place,
-            quick: options.quick,
             steps,
             told: Vec::new(),
             work: PathBuf::new(),
@@ -230,35 +241,8 @@ learning_rate = 30
 }
 
 impl Experiment for Stories {
-    fn metrics(&self) -> &'static [Metric] {
-        &METRICS
-    }
-
-    fn data(&self) -> DataKind {
-        DataKind::at(&self.place)
-    }
-
-    fn data_title(&self) -> String {
-        match &self.place {
-            Some(place) => format!(
-                "real: CLUTRR in {}, the steps of each story given",
-                place.display()
-            ),
-            None => "made-up stories, a tenth as many; CLUTRR was not found".to_string(),
-        }
-    }
-
-    fn configurations(&self) -> Vec<Configuration> {
-        ALL.to_vec()
-    }
-
-    fn only_if_asked(&self, _: Configuration) -> bool {
-        false
-    }
-
-    fn samples(&self) -> Vec<Option<usize>> {
-        let sets = if self.quick { &SETS[..1] } else { &SETS[..] };
-        sets.iter().map(|set| Some(set.stories)).collect()
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn others(&self, metric: &str) -> Vec<Other> {
@@ -268,22 +252,17 @@ impl Experiment for Stories {
             .collect()
     }
 
-    fn sources(&self) -> Vec<String> {
-        SOURCES.map(String::from).to_vec()
-    }
-
-    fn settings(&self) -> BTreeMap<String, String> {
-        self.settings.clone()
-    }
-
-    fn steps(&self, _: Option<usize>) -> u64 {
+    fn steps(&self, _: Portion) -> u64 {
         self.steps
     }
 
     fn prepare(&mut self, jobs: &[Job], folder: &Path) -> Result<(), Diagnostics> {
         self.work = folder.to_path_buf();
         for (number, set) in SETS.iter().enumerate() {
-            if !jobs.iter().any(|job| job.samples == Some(set.stories)) {
+            if !jobs
+                .iter()
+                .any(|job| job.portion == Portion::of(set.stories))
+            {
                 self.told.push(None);
                 continue;
             }
@@ -292,19 +271,20 @@ impl Experiment for Stories {
             let files = Project::new(&words, &told.learnt, &told.asked).files();
             let place = folder.join(set.folder);
             data_folders::make_folder(&place)?;
-            let files = files.iter().map(|file| (file.name, &file.bytes[..]));
-            let mut files: Vec<(&str, &[u8])> = files.collect();
+            let files = files.iter().map(|file| (file.name, &file.bytes));
+            data_folders::write_files(&place, &files.collect::<Vec<_>>())?;
             let manifest = manifest(self.steps);
-            files.push(("stories.ltn", THEORY.as_bytes()));
-            files.push(("stories.toml", manifest.as_bytes()));
-            data_folders::write_files(&place, &files)?;
+            let texts = [("stories.ltn", THEORY), ("stories.toml", &manifest)];
+            data_folders::write_files(&place, &texts)?;
             self.told.push(Some(told));
         }
         Ok(())
     }
 
     fn run(&self, job: &Job, progress: &Progress<'_>) -> Found {
-        let number = SETS.iter().position(|set| Some(set.stories) == job.samples);
+        let number = SETS
+            .iter()
+            .position(|set| Portion::of(set.stories) == job.portion);
         let (set, told) = (number.and_then(|n| Some((&SETS[n], self.told.get(n)?.as_ref()?))))
             .ok_or_else(|| Diagnostic::error(Code::Internal, "a run without stories"))?;
         let project = load(&self.work.join(set.folder).join("stories.toml"))?;

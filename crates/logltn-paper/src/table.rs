@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::published::{Other, Published, others, published};
-use super::record::{Job, RunRecord, size};
+use super::record::{Job, Portion, RunRecord};
 use super::{Configuration, DataKind, Experiment, Metric, Task};
 
 /// A task's table.
@@ -32,12 +32,8 @@ pub struct Table {
 pub struct Cell {
     /// The configuration.
     pub configuration: Configuration,
-    /// The size of the training data, where there are several.
-    pub samples: Option<usize>,
-    /// How many digits the numbers have, in the task of adding such.
-    pub digits: Option<usize>,
-    /// What it is of, in a task of several parts.
-    pub part: Option<&'static str>,
+    /// On what.
+    pub portion: Portion,
     /// The metric.
     pub metric: Metric,
     /// Its value in each run.
@@ -85,7 +81,7 @@ impl Cell {
     fn new(
         task: Task,
         configuration: Configuration,
-        samples: Option<usize>,
+        portion: Portion,
         metric: Metric,
         records: &[&RunRecord],
     ) -> Cell {
@@ -99,13 +95,11 @@ impl Cell {
         };
         Cell {
             configuration,
-            samples,
-            digits: None,
-            part: None,
+            portion,
             metric,
             mean,
             sd,
-            published: published(task, configuration.name, samples, metric.name),
+            published: published(task, configuration.name, portion.samples, metric.name),
             sat: mean_of(records.iter().map(|r| r.sat)),
             seconds: mean_of(records.iter().map(|r| r.seconds)),
             runs,
@@ -150,39 +144,37 @@ impl Table {
         records: &[(Job, RunRecord)],
         seconds: f64,
     ) -> Table {
+        let about = experiment.about();
         let mut cells = Vec::new();
-        for samples in experiment.samples() {
+        for &portion in &about.portions {
             // By metric first: each has its own section.
-            for &metric in experiment.metrics() {
-                for configuration in experiment.configurations() {
+            for &metric in about.metrics {
+                for &configuration in &about.configurations {
                     let own: Vec<&RunRecord> = (records.iter())
                         .filter(|(job, _)| {
-                            job.configuration == configuration && job.samples == samples
+                            job.configuration == configuration && job.portion == portion
                         })
                         .map(|(_, record)| record)
                         .collect();
                     if !own.is_empty() {
-                        let mut cell = Cell::new(task, configuration, samples, metric, &own);
-                        cell.digits = experiment.digits(samples);
-                        cell.part = experiment.part(samples);
-                        cells.push(cell);
+                        cells.push(Cell::new(task, configuration, portion, metric, &own));
                     }
                 }
             }
         }
         Table {
             task,
-            data: experiment.data(),
-            data_title: experiment.data_title(),
-            settings: experiment.settings().into_iter().collect(),
+            data: about.data,
+            data_title: about.data_title.clone(),
+            settings: about.settings.clone().into_iter().collect(),
             cells,
-            others: (experiment.metrics().iter())
+            others: (about.metrics.iter())
                 .flat_map(|metric| {
                     let others = experiment.others(metric.name).into_iter();
                     others.map(|other| (metric.name, other))
                 })
                 .collect(),
-            sources: experiment.sources(),
+            sources: about.sources.clone(),
             seconds,
         }
     }
@@ -193,17 +185,17 @@ impl Table {
             .map(|cell| {
                 let mut entry = json!({
                     "config": cell.configuration.name,
-                    "samples": cell.samples,
+                    "samples": cell.portion.samples,
                     "metric": cell.metric.name,
                     "mean": cell.mean,
                     "sd": cell.sd,
                     "runs": cell.runs,
                     "published": cell.published.map(|p| json!({ "mean": p.mean, "sd": p.sd })),
                 });
-                if let Some(digits) = cell.digits {
+                if let Some(digits) = cell.portion.digits {
                     entry["digits"] = digits.into();
                 }
-                if let Some(part) = cell.part {
+                if let Some(part) = cell.portion.part {
                     entry["part"] = part.into();
                 }
                 entry
@@ -236,12 +228,12 @@ impl Table {
         let mut sections: Vec<Section> = Vec::new();
         let mut last = None;
         for cell in &self.cells {
-            let at = (cell.samples, cell.metric.name);
+            let at = (cell.portion, cell.metric.name);
             if last != Some(at) {
                 self.finish(&mut sections, last);
                 last = Some(at);
-                let title = match size(cell.samples, cell.digits, cell.part) {
-                    Some(size) => format!("{size}: {}", cell.metric.title),
+                let title = match cell.portion.in_words() {
+                    Some(portion) => format!("{portion}: {}", cell.metric.title),
                     None => cell.metric.title.to_string(),
                 };
                 let header = [
@@ -291,8 +283,9 @@ impl Table {
     }
 
     /// Systems that were not run end the section.
-    fn finish(&self, sections: &mut [Section], last: Option<(Option<usize>, &str)>) {
-        let (Some(section), Some((samples, metric))) = (sections.last_mut(), last) else {
+    fn finish(&self, sections: &mut [Section], last: Option<(Portion, &str)>) {
+        let (Some(section), Some((Portion { samples, .. }, metric))) = (sections.last_mut(), last)
+        else {
             return;
         };
         let mut all: Vec<&Other> = others(self.task, samples, metric).collect();

@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use logltn::Diagnostics;
+use logltn::theory::PredicateId;
+use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_train::project::Project;
 use logltn_train::train::{TrainOptions, Trainer};
 
@@ -16,6 +17,12 @@ pub(super) fn trainer(project: Project, job: &Job) -> Result<Trainer, Diagnostic
         ..TrainOptions::default()
     };
     Trainer::new(project, &options)
+}
+
+/// The predicate that a theory of ours is sure to have.
+pub(super) fn predicate(project: &Project, name: &str) -> Result<PredicateId, Diagnostic> {
+    let missing = || Diagnostic::error(Code::Internal, format!("the theory has no `{name}`"));
+    project.theory().predicate(name).ok_or_else(missing)
 }
 
 /// Trains to the end. `measure` gets the number of steps done after every this many of them, and after the last.

@@ -254,7 +254,7 @@ fn mnist_add_learns_something_in_an_epoch() {
         ..Options::default()
     };
     let table = finished(Task::MnistAdd, &options);
-    let samples: Vec<Option<usize>> = table.cells.iter().map(|c| c.samples).collect();
+    let samples: Vec<Option<usize>> = table.cells.iter().map(|c| c.portion.samples).collect();
     assert_eq!(samples, [Some(64), Some(640)]);
     let json = table.json();
     assert_eq!(json["data"], "real");

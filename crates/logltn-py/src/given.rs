@@ -389,17 +389,13 @@ impl Given {
         for (key, operator) in operators {
             match semantics.with(key, operator) {
                 Ok(changed) => semantics = changed,
-                Err(error) => found.push(
-                    Diagnostic::error(error.code(), error.to_string()).maybe_help(error.help()),
-                ),
+                Err(error) => found.push(error),
             }
         }
         if let Some(eps) = eps {
             match semantics.with_stable_eps(*eps) {
                 Ok(changed) => semantics = changed,
-                Err(error) => found.push(
-                    Diagnostic::error(error.code(), error.to_string()).maybe_help(error.help()),
-                ),
+                Err(error) => found.push(error),
             }
         }
         semantics

@@ -305,9 +305,7 @@ impl KnowledgeBase {
     #[getter]
     fn outputs(&self) -> Vec<&'static str> {
         let outputs = self.recipe.outputs.iter();
-        outputs
-            .map(|output| logltn_cli::output_name(*output))
-            .collect()
+        outputs.map(|output| output.kind.name()).collect()
     }
 
     /// The names of the axioms, families written out.

@@ -41,9 +41,9 @@ impl Report {
             "axioms": self.axioms.len(),
             "logs": self.logs(),
             // What the last truths are of: the whole theory at these parameters, or else the last step.
-            "whole": (self.whole()).and(self.info().whole.as_ref()).map(|whole| whole.parameters()),
+            "whole": (self.whole()).and(self.info.whole.as_ref()).map(|whole| whole.parameters()),
             "left_out": self.left_out,
-            "rules": (self.whole()).and(self.info().whole.as_ref()).map(|whole| {
+            "rules": (self.whole()).and(self.info.whole.as_ref()).map(|whole| {
                 let rules = whole.rules.iter();
                 rules.map(|r| (&r.name, [r.groundings, r.premises, r.broken])).collect::<Vec<_>>()
             }),

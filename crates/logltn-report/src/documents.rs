@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use base64::Engine as _;
 use logltn::theory::Axiom;
 use logltn::{Source, Theory};
 use logltn_train::run_directory::{RunInfo, StepRecord};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::summary::Picture;
+use super::picture::Picture;
 
 /// A run's line in the list.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -132,7 +131,7 @@ pub fn details(
         "formulas": formulas,
         "theory": theory,
         "told": told,
-        "pictures": pictures.iter().map(picture).collect::<Vec<_>>(),
+        "pictures": pictures,
     })
 }
 
@@ -176,23 +175,4 @@ fn facts(info: &RunInfo) -> Vec<(String, String)> {
         fact(name, what.clone());
     }
     facts
-}
-
-/// A PNG or an SVG as a URL that holds it.
-pub fn data_url(picture: &[u8]) -> String {
-    let kind = match picture.starts_with(b"\x89PNG") {
-        true => "png",
-        false => "svg+xml",
-    };
-    format!("data:image/{kind};base64,{}", base64(picture))
-}
-
-/// The bytes in base64, padded.
-pub(super) fn base64(bytes: &[u8]) -> String {
-    base64::engine::general_purpose::STANDARD.encode(bytes)
-}
-
-/// A picture that needs no other file.
-pub fn picture(picture: &Picture) -> Value {
-    json!({ "title": picture.title, "source": data_url(&picture.bytes) })
 }

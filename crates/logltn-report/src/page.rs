@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::documents::base64;
+use super::picture::base64;
 
 /// What draws charts; see `uplot/LICENSE`.
 const UPLOT: &str = include_str!("../uplot/uPlot.iife.min.js");

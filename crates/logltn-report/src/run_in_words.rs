@@ -11,11 +11,6 @@ use super::violations::Violated;
 const TRUE_ENOUGH: f64 = 0.95;
 
 impl Report {
-    /// Says of predicates, a sentence each, that their classes are mixed up.
-    pub fn set_mixed_up(&mut self, sentences: Vec<String>) {
-        self.mixed_up = sentences;
-    }
-
     /// A few sentences, the most important first.
     pub fn words(&self) -> Vec<String> {
         let mut said = vec![self.learnt()];
@@ -215,7 +210,7 @@ mod tests {
             }],
             ..RunSummary::default()
         });
-        report.set_violated(vec![Violated {
+        report.violated = vec![Violated {
             axiom: "agree".into(),
             worst: vec![crate::Culprits {
                 binding: "x = 3".into(),
@@ -223,7 +218,7 @@ mod tests {
                 ..crate::Culprits::default()
             }],
             ..Violated::default()
-        }]);
+        }];
         let words = report.words().join("\n");
         for part in [
             "2 axioms and 7 steps",

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics};
@@ -15,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::documents::{ListedRun, details};
 use super::page;
+use super::picture::{Picture, pictures};
 use super::schedule::Scheduled;
 use super::thinning::Thinned;
 use super::violations::Violated;
@@ -25,15 +25,6 @@ const STRETCHES: usize = 512;
 const AXIOM_STRETCHES: usize = 256;
 const STRETCHES_OF_MANY: usize = 96;
 const MANY: usize = 200;
-
-/// A picture for the report.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Picture {
-    /// What it shows.
-    pub title: String,
-    /// The bytes of an SVG, or of a PNG.
-    pub bytes: Vec<u8>,
-}
 
 /// A run, all in memory.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -74,7 +65,8 @@ pub struct RunSummary {
 #[derive(Clone, Debug)]
 pub struct Report {
     name: String,
-    pub(super) info: RunInfo,
+    /// What is known of the run as a whole.
+    pub info: RunInfo,
     told: BTreeMap<String, Value>,
     pub(super) theory: String,
     pictures: Vec<Picture>,
@@ -90,12 +82,15 @@ pub struct Report {
     pub(super) step_time: Thinned,
     pub(super) axioms: Vec<AxiomCurve>,
     pub(super) metrics: Vec<(String, Thinned)>,
-    pub(super) violated: Vec<Violated>,
-    pub(super) mixed_up: Vec<String>,
+    /// What breaks the axioms.
+    pub violated: Vec<Violated>,
+    /// Of predicates, a sentence each: that their classes are mixed up.
+    pub mixed_up: Vec<String>,
     /// How many `exists` of an axiom were left out over all steps because their samples had no
     /// individual for them.
     pub(super) left_out: Vec<(String, u64)>,
-    networks: Vec<Value>,
+    /// What the networks say of the data, in the form that the page reads.
+    pub networks: Vec<Value>,
 }
 
 /// What the records say of an axiom.
@@ -177,16 +172,6 @@ impl Report {
         }
     }
 
-    /// What is known of the run as a whole.
-    pub fn info(&self) -> &RunInfo {
-        &self.info
-    }
-
-    /// Takes over what is known now of the run as a whole, as when it has ended.
-    pub fn set_info(&mut self, info: &RunInfo) {
-        self.info = info.clone();
-    }
-
     /// How many axioms it has a curve of.
     pub fn axioms(&self) -> usize {
         self.axioms.len()
@@ -197,11 +182,6 @@ impl Report {
         self.schedule = Scheduled::of(run);
     }
 
-    /// Adds what the networks say of the data, in the form that the page reads.
-    pub fn set_networks(&mut self, networks: Vec<Value>) {
-        self.networks = networks;
-    }
-
     /// The page with this run inside.
     pub fn html(&self) -> String {
         let name = &self.name;
@@ -209,8 +189,9 @@ impl Report {
             logs: self.logs(),
             ..self.listed.clone()
         };
-        let explained: BTreeMap<&str, Value> = (self.violated.iter())
-            .map(|violated| (&violated.axiom[..], violated.document()))
+        let violated = self.violated.iter();
+        let explained: BTreeMap<&str, &Violated> = violated
+            .map(|violated| (&violated.axiom[..], violated))
             .collect();
         page::with_data(
             match &self.info.title[..] {
@@ -330,41 +311,4 @@ pub fn from_run_directory(dir: &Path) -> Result<Report, Diagnostics> {
         report.push(&record?);
     }
     Ok(report)
-}
-
-/// The pictures in a folder, in the order of their names.
-///
-/// # Errors
-/// If one cannot be read.
-pub fn pictures(folder: &Path) -> Result<Vec<Picture>, Diagnostics> {
-    let unreadable = |error: io::Error| {
-        let what = format!("{}: it cannot be read: {error}", folder.display());
-        Diagnostic::error(Code::FileUnreadable, what)
-    };
-    let mut paths: Vec<PathBuf> = Vec::new();
-    match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        entries => {
-            for entry in entries.map_err(unreadable)? {
-                paths.push(entry.map_err(unreadable)?.path());
-            }
-        }
-    }
-    // Older versions drew PNG.
-    paths
-        .retain(|path| (path.extension()).is_some_and(|ending| ending == "svg" || ending == "png"));
-    paths.sort();
-    paths
-        .into_iter()
-        .map(|path| {
-            Ok(Picture {
-                title: path
-                    .file_stem()
-                    .unwrap_or_default()
-                    .to_string_lossy()
-                    .replace('_', " "),
-                bytes: read_bytes(&path)?,
-            })
-        })
-        .collect()
 }

@@ -281,7 +281,7 @@ fn violations_come_with_their_pictures() {
     assert_eq!(crate::features_png(&[64], &grey), None);
     assert_eq!(crate::features_png(&[8, 9], &grey), None);
     let mut report = Report::new(&RunSummary::default());
-    report.set_violated(vec![crate::Violated {
+    report.violated = vec![crate::Violated {
         axiom: "sums".into(),
         truth: 0.5,
         log: Some(-0.7),
@@ -297,7 +297,7 @@ fn violations_come_with_their_pictures() {
             literals: vec![("digit(7, 5)".into(), 0.1, 0.9)],
             witnesses: vec!["witness d = 5: exists d: Digit. digit(x, d)".into()],
         }],
-    }]);
+    }];
     let data = data(&report.html());
     let told = &data["explained"][""]["sums"];
     assert_eq!(

@@ -1,12 +1,11 @@
 //! What breaks the axioms, in the report.
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
-use super::documents::picture;
-use super::summary::{Picture, Report};
+use super::picture::Picture;
 
 /// The bindings that violate an axiom most.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Violated {
     /// The axiom.
     pub axiom: String,
@@ -21,7 +20,7 @@ pub struct Violated {
 }
 
 /// One of them, and what makes it false.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Culprits {
     /// `x = ann, y = bob`.
     pub binding: String,
@@ -68,34 +67,4 @@ pub fn features_png(shape: &[usize], values: &[f32]) -> Option<Vec<u8>> {
     writer.write_image_data(&pixels).ok()?;
     writer.finish().ok()?;
     Some(out)
-}
-
-impl Report {
-    /// Adds a section on what breaks the axioms.
-    pub fn set_violated(&mut self, violated: Vec<Violated>) {
-        self.violated = violated;
-    }
-}
-
-impl Violated {
-    /// In the form that the page reads.
-    pub fn document(&self) -> Value {
-        let worst = self.worst.iter().map(|culprits| {
-            json!({
-                "binding": culprits.binding,
-                "truth": culprits.truth,
-                "log": culprits.log,
-                "pictures": culprits.pictures.iter().map(picture).collect::<Vec<_>>(),
-                "literals": culprits.literals,
-                "witnesses": culprits.witnesses,
-            })
-        });
-        json!({
-            "axiom": self.axiom,
-            "truth": self.truth,
-            "log": self.log,
-            "groundings": self.groundings,
-            "worst": worst.collect::<Vec<_>>(),
-        })
-    }
 }

@@ -72,9 +72,12 @@ pub fn make_folder(path: &Path) -> Result<(), Diagnostics> {
 ///
 /// # Errors
 /// If that cannot be done.
-pub fn write_files(folder: &Path, files: &[(&str, &[u8])]) -> Result<(), Diagnostics> {
+pub fn write_files<N: AsRef<Path>, B: AsRef<[u8]>>(
+    folder: &Path,
+    files: &[(N, B)],
+) -> Result<(), Diagnostics> {
     for (name, bytes) in files {
-        write_atomically(&folder.join(name), bytes)?;
+        write_atomically(&folder.join(name), bytes.as_ref())?;
     }
     Ok(())
 }

@@ -24,6 +24,9 @@ pub(crate) fn in_manifest(found: Diagnostic) -> Diagnostic {
         Code::TrainingDiverged if help.contains("`clip_norm`") => {
             "in a manifest: `learning_rate` and `clip_norm` under `[train]`"
         }
+        Code::TooHard if help.contains("more time") => {
+            "in a manifest: `compile_seconds` under `[train]`"
+        }
         _ => {
             let Some((_, name)) = help.split_once("or freeze `") else {
                 return found;
@@ -49,6 +52,7 @@ pub(crate) fn planned_in_manifest(found: Diagnostic) -> Diagnostic {
             let written = format!("in a manifest: `values = \"….csv\"` under `[functions.{name}]`");
             found.note(written)
         }
+        (Code::TooHard, _) => in_manifest(found),
         _ => found,
     }
 }

@@ -22,14 +22,11 @@ impl Theory {
 
     /// The definitions that a formula uses itself, each once, in order.
     pub(crate) fn used_directly(&self, formula: &Formula) -> Vec<DefinitionId> {
-        let mut found = Vec::new();
-        let mut open = vec![formula];
-        while let Some(formula) = open.pop() {
-            if let FormulaKind::Use { definition, .. } = formula.kind {
-                found.push(definition);
-            }
-            open.extend(formula.children());
-        }
+        let uses = formula.parts().filter_map(|part| match part.kind {
+            FormulaKind::Use { definition, .. } => Some(definition),
+            _ => None,
+        });
+        let mut found: Vec<DefinitionId> = uses.collect();
         found.sort_unstable();
         found.dedup();
         found
@@ -64,9 +61,9 @@ impl Theory {
             let before = fix.clone();
             for (at, definition) in self.definitions.iter().enumerate() {
                 let is_parameter = |v: &VarId| v.index() < definition.arity;
-                let mut open = vec![&definition.body.formula];
-                while let Some(formula) = open.pop().filter(|_| !fix[at]) {
-                    fix[at] = match &formula.kind {
+                let mut parts = definition.body.formula.parts();
+                fix[at] = fix[at]
+                    || parts.any(|formula| match &formula.kind {
                         FormulaKind::Quantified {
                             quantifier,
                             guard: Some(guard),
@@ -83,9 +80,7 @@ impl Theory {
                             read.iter().any(is_parameter)
                         }
                         _ => false,
-                    };
-                    open.extend(formula.children());
-                }
+                    });
             }
             if before == fix {
                 return fix;

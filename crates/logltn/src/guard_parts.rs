@@ -76,6 +76,19 @@ macro_rules! visitors {
     };
 }
 
+impl Formula {
+    /// Visits all parts of its arguments, or of its guard, but not what is in the formulas under it.
+    pub(crate) fn visit_own(&self, visit: &mut dyn FnMut(Part)) {
+        match &self.kind {
+            FormulaKind::Atom { arguments, .. } | FormulaKind::Use { arguments, .. } => {
+                arguments.iter().for_each(|a| a.visit(visit));
+            }
+            FormulaKind::Quantified { guard, .. } => guard.iter().for_each(|g| g.visit(visit)),
+            _ => {}
+        }
+    }
+}
+
 visitors! {
     /// A part of a guard.
     Part, visit, iter

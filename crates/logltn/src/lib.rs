@@ -66,6 +66,7 @@
 //! design in `docs/design.md`.
 
 mod circuit;
+mod connected;
 mod data;
 mod definitions;
 mod engine;
@@ -123,7 +124,7 @@ pub(crate) use nnf::MAX_NNF_NODES;
 pub use number::Number;
 pub use operators::{Aggregator, And, Implies, Loss, Not, Or, Space};
 pub use output::{Output, OutputKind};
-pub use parameters::{AxiomParameters, ParameterError, Parameters};
+pub use parameters::{AxiomParameters, Parameters};
 pub use percentile::{Points, percentile};
 pub use plan::{
     ArgumentShape, BlamedLiteral, Bound, EventSize, Individual, Pass, Plan, PlanOptions,
@@ -132,7 +133,7 @@ pub use plan::{
 pub use polarity::Polarity;
 pub use resolve::{Declared, Labels};
 pub use sample::{Bindings, Sampled};
-pub use semantics::{Semantics, SemanticsError};
+pub use semantics::Semantics;
 pub use stand_ins::StandIns;
 pub use theory::Theory;
 pub use token::{quoted_label, reserved_words};

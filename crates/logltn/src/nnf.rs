@@ -39,8 +39,8 @@ impl Formula {
     /// Whether negation normal form changes which quantifiers there are.
     pub(crate) fn nnf_differs(&self) -> bool {
         use FormulaKind::{Iff, Implies, Not};
-        matches!(self.kind, Not(_) | Implies(..) | Iff(..))
-            || deep(|| self.children().into_iter().any(Formula::nnf_differs))
+        let differs = |part: &Formula| matches!(part.kind, Not(_) | Implies(..) | Iff(..));
+        self.parts().any(differs)
     }
 }
 
@@ -160,16 +160,13 @@ fn convert((formula, negate): Signed) -> Formula {
         Layer::Literal { .. } | Layer::Use { .. } => formula.kind.clone(),
         // The place of the whole, so that a message shows the `not` as well.
         Layer::Same(inner) => convert(inner).kind,
-        Layer::Connective { and, members } => connective(and, &members),
+        Layer::Connective { and, members } => connective(and, members.into_iter().map(convert)),
         Layer::Equivalence { and, halves } => {
-            let halves = halves.map(|half| Formula {
-                kind: connective(!and, &half),
-                span,
+            let halves = halves.map(|half| {
+                let kind = connective(!and, half.into_iter().map(convert));
+                Formula::new(kind, span)
             });
-            match and {
-                true => FormulaKind::And(halves.into()),
-                false => FormulaKind::Or(halves.into()),
-            }
+            connective(and, halves)
         }
         Layer::Quantified {
             quantifier,
@@ -186,8 +183,8 @@ fn convert((formula, negate): Signed) -> Formula {
     Formula::new(kind, span)
 }
 
-fn connective(and: bool, members: &[Signed]) -> FormulaKind {
-    let members = members.iter().copied().map(convert).collect();
+fn connective(and: bool, members: impl IntoIterator<Item = Formula>) -> FormulaKind {
+    let members = members.into_iter().collect();
     match and {
         true => FormulaKind::And(members),
         false => FormulaKind::Or(members),

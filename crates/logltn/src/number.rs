@@ -21,15 +21,6 @@ pub(crate) enum ArithmeticError {
     DivisionByZero,
 }
 
-impl fmt::Display for ArithmeticError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ArithmeticError::Overflow => "overflow",
-            ArithmeticError::DivisionByZero => "division by zero",
-        })
-    }
-}
-
 use Number::{Int, Real};
 
 impl Number {

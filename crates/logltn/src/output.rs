@@ -13,6 +13,18 @@ pub enum OutputKind {
     LogTruth,
 }
 
+impl OutputKind {
+    /// Its name in documents and exported plans.
+    pub fn name(self) -> &'static str {
+        match self {
+            OutputKind::Softmax => "softmax",
+            OutputKind::Sigmoid => "sigmoid",
+            OutputKind::Truth => "truth",
+            OutputKind::LogTruth => "log_truth",
+        }
+    }
+}
+
 /// What a predicate is asked for, and what it answers.
 ///
 /// ```

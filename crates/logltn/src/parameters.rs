@@ -1,6 +1,6 @@
 //! The numbers that operators take: α, p and p_forall.
 
-use std::fmt;
+use crate::diagnostic::{Code, Diagnostic};
 
 /// α of LogMeanExp and LogSumExp, p of pMean, and p_forall of pMeanError.
 ///
@@ -35,7 +35,7 @@ impl Parameters {
     pub const NAMES: [&'static str; 3] = ["alpha", "p", "p_forall"];
 
     /// Whether all three are finite and in range.
-    pub(crate) fn validate(&self) -> Result<(), ParameterError> {
+    pub(crate) fn validate(&self) -> Result<(), Diagnostic> {
         Parameters::check("alpha", self.alpha)?;
         Parameters::check("p", self.p)?;
         Parameters::check("p_forall", self.p_forall)
@@ -53,14 +53,31 @@ impl Parameters {
     /// ```
     /// use logltn::Parameters;
     /// let error = Parameters::check("p_forall", 0.5).unwrap_err();
-    /// assert_eq!(error.to_string(), "`p_forall` must be between 1 and 1000000, not 0.5");
+    /// assert_eq!(error.message(), "`p_forall` must be between 1 and 1000000, not 0.5");
     /// ```
-    pub fn check(name: &'static str, value: f64) -> Result<(), ParameterError> {
+    pub fn check(name: &str, value: f64) -> Result<(), Diagnostic> {
         let least = if name == "p_forall" { 1.0 } else { 1e-3 };
         if (least..=1e6).contains(&value) {
-            Ok(())
-        } else {
-            Err(ParameterError { name, value })
+            return Ok(());
+        }
+        // Without an exponent 1e-300 would have 300 zeros.
+        let is_usual = value == 0.0 || (1e-6..1e15).contains(&value.abs()) || !value.is_finite();
+        let shown = match is_usual {
+            true => value.to_string(),
+            false => format!("{value:e}"),
+        };
+        let what = format!(
+            "`{name}` must be {}, not {shown}",
+            Parameters::expected(name)
+        );
+        Err(Diagnostic::error(Code::ValueOutOfRange, what))
+    }
+
+    /// What a value of the parameter called `name` should be.
+    pub fn expected(name: &str) -> &'static str {
+        match name {
+            "p_forall" => "between 1 and 1000000",
+            _ => "between 0.001 and 1000000",
         }
     }
 }
@@ -93,41 +110,6 @@ impl AxiomParameters {
     }
 }
 
-/// A parameter out of range.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ParameterError {
-    /// Which parameter.
-    pub name: &'static str,
-    /// Its value.
-    pub value: f64,
-}
-
-impl ParameterError {
-    /// What the value should be.
-    pub fn expected(&self) -> &'static str {
-        match self.name {
-            "p_forall" => "between 1 and 1000000",
-            _ => "between 0.001 and 1000000",
-        }
-    }
-}
-
-impl fmt::Display for ParameterError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ParameterError { name, value } = self;
-        write!(f, "`{name}` must be {}, not ", self.expected())?;
-        // Display alone would write 1e-300 with 300 zeros.
-        let is_usual = *value == 0.0 || (1e-6..1e15).contains(&value.abs()) || !value.is_finite();
-        if is_usual {
-            write!(f, "{value}")
-        } else {
-            write!(f, "{value:e}")
-        }
-    }
-}
-
-impl std::error::Error for ParameterError {}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,15 +133,15 @@ mod tests {
         }
         assert!(Parameters::check("p", 0.5).is_ok());
         assert!(Parameters::check("p_forall", 0.5).is_err());
-        assert_eq!(Parameters::default().validate(), Ok(()));
+        assert!(Parameters::default().validate().is_ok());
     }
 
     #[test]
     fn tiny_values_are_not_written_out() {
         let error = Parameters::check("p_forall", 1e-300).unwrap_err();
         let message = "`p_forall` must be between 1 and 1000000, not 1e-300";
-        assert_eq!(error.to_string(), message);
+        assert_eq!(error.message(), message);
         let error = Parameters::check("alpha", -2.0).unwrap_err();
-        assert!(error.to_string().ends_with("not -2"));
+        assert!(error.message().ends_with("not -2"));
     }
 }

@@ -32,7 +32,7 @@ impl Theory {
         let mut found = vec![Polarity::default(); self.predicates.len()];
         for axiom in &self.axioms {
             let mut uses = Vec::new();
-            visit(&axiom.formula, Signs::POSITIVE, &mut found, &mut uses);
+            visit(&axiom.formula, [true, false], &mut found, &mut uses);
             // What a definition says counts for each sign of its uses, once.
             let mut seen = Vec::new();
             while let Some((definition, signs)) = uses.pop() {
@@ -47,61 +47,39 @@ impl Theory {
     }
 }
 
-/// The signs that a formula has in negation normal form: both within an equivalence, each side of which
-/// is on both sides of an implication.
-#[derive(Clone, Copy, PartialEq)]
-struct Signs {
-    positive: bool,
-    negative: bool,
-}
-
-impl Signs {
-    const POSITIVE: Signs = Signs {
-        positive: true,
-        negative: false,
-    };
-    const BOTH: Signs = Signs {
-        positive: true,
-        negative: true,
-    };
-
-    fn negated(self) -> Signs {
-        Signs {
-            positive: self.negative,
-            negative: self.positive,
-        }
-    }
-}
+/// Whether a formula is positive, and whether negative, in negation normal form: both within an equivalence, each side of
+/// which is on both sides of an implication.
+type Signs = [bool; 2];
 
 /// Without making the normal form, which may be far longer than the formula.
 fn visit(
     formula: &Formula,
-    signs: Signs,
+    signs @ [positive, negative]: Signs,
     found: &mut [Polarity],
     uses: &mut Vec<(DefinitionId, Signs)>,
 ) {
     deep(|| match &formula.kind {
         FormulaKind::Atom { predicate, .. } => {
             let polarity = &mut found[predicate.index()];
-            if signs.positive {
+            if positive {
                 polarity.positive.get_or_insert(formula.span);
             }
-            if signs.negative {
+            if negative {
                 polarity.negative.get_or_insert(formula.span);
             }
         }
         FormulaKind::Use { definition, .. } => uses.push((*definition, signs)),
-        FormulaKind::Not(inner) => visit(inner, signs.negated(), found, uses),
+        FormulaKind::Not(inner) => visit(inner, [negative, positive], found, uses),
         FormulaKind::And(members) | FormulaKind::Or(members) => {
             members.iter().for_each(|m| visit(m, signs, found, uses));
         }
         FormulaKind::Implies(a, b) => {
-            visit(a, signs.negated(), found, uses);
+            visit(a, [negative, positive], found, uses);
             visit(b, signs, found, uses);
         }
         FormulaKind::Iff(a, b) => {
-            visit(a, Signs::BOTH, found, uses);
-            visit(b, Signs::BOTH, found, uses);
+            visit(a, [true; 2], found, uses);
+            visit(b, [true; 2], found, uses);
         }
         FormulaKind::Quantified { body, .. } => visit(body, signs, found, uses),
     });

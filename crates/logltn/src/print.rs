@@ -532,7 +532,7 @@ impl<'a> Printer<'a> {
             ValueKind::Int(n) => {
                 let _ = write!(self.out, "{n}");
             }
-            ValueKind::Real(x) => {
+            ValueKind::Real(Literal(x)) => {
                 let _ = write!(self.out, "{x:?}");
             }
             ValueKind::Param(id) => self.push(&self.theory[*id].name.clone()),
@@ -591,8 +591,6 @@ impl<'a> Printer<'a> {
 
 /// The quantified formula at some place.
 fn find(formula: &Formula, span: Span) -> Option<&Formula> {
-    if formula.span == span && matches!(formula.kind, FormulaKind::Quantified { .. }) {
-        return Some(formula);
-    }
-    deep(|| (formula.children().into_iter()).find_map(|f| find(f, span)))
+    let is_it = |f: &&Formula| f.span == span && matches!(f.kind, FormulaKind::Quantified { .. });
+    formula.parts().find(is_it)
 }

@@ -83,29 +83,30 @@ impl Theory {
     /// assert_eq!([only("a"), only("b"), only("c")], [true, false, false]);
     /// ```
     pub fn is_only_gone_through(&self, table: TableId) -> bool {
-        fn is_nowhere(table: TableId, formula: &Formula, outermost: bool) -> bool {
-            let here = match &formula.kind {
-                FormulaKind::Quantified {
-                    quantifier,
-                    binding,
-                    guard,
-                    ..
-                } => {
-                    let bound = matches!(binding, Binding::Rows(own, _) if *own == table);
-                    let fits = outermost && *quantifier == Quantifier::Forall;
-                    let mut guards = guard.iter().flat_map(tables);
-                    (fits || !bound) && guards.all(|other| other != table)
-                }
-                _ => true,
-            };
-            let children = || formula.children();
-            here && deep(|| (children().into_iter()).all(|child| is_nowhere(table, child, false)))
-        }
+        let is_nowhere = |formula: &Formula| {
+            formula
+                .parts()
+                .enumerate()
+                .all(|(at, part)| match &part.kind {
+                    FormulaKind::Quantified {
+                        quantifier,
+                        binding,
+                        guard,
+                        ..
+                    } => {
+                        let bound = matches!(binding, Binding::Rows(own, _) if *own == table);
+                        let fits = at == 0 && *quantifier == Quantifier::Forall;
+                        let mut guards = guard.iter().flat_map(tables);
+                        (fits || !bound) && guards.all(|other| other != table)
+                    }
+                    _ => true,
+                })
+        };
         let heads = self.axioms.iter().filter_map(|axiom| axiom.family.as_ref());
         let mut guards = heads.filter_map(|head| head.guard.as_ref());
         !guards.any(|guard| tables(guard).contains(&table))
             && !self.is_in_product(table)
-            && (self.axioms.iter()).all(|axiom| is_nowhere(table, &axiom.formula, true))
+            && self.axioms.iter().all(|axiom| is_nowhere(&axiom.formula))
     }
 }
 
@@ -390,26 +391,21 @@ impl<'a> Sampler<'a> {
 
     /// Whether some quantifier of an axiom will see a sample, or rows that come with the call.
     fn concerns(&self, axiom: &Axiom) -> bool {
-        fn any(sampler: &Sampler, axiom: &Axiom, formula: &Formula) -> bool {
-            let here = match &formula.kind {
-                FormulaKind::Quantified {
-                    quantifier,
-                    binding: Binding::Sorts(variables),
-                    ..
-                } if !quantifier.is_big_connective() => {
-                    let mut variables = variables.iter();
-                    variables.any(|v| sampler.sample(&axiom[*v]).is_some())
-                }
-                FormulaKind::Quantified {
-                    binding: Binding::Rows(table, _),
-                    ..
-                } => sampler.large.contains(table),
-                _ => false,
-            };
-            let children = || formula.children();
-            here || deep(|| (children().into_iter()).any(|child| any(sampler, axiom, child)))
-        }
-        any(self, axiom, &axiom.formula)
+        axiom.formula.parts().any(|formula| match &formula.kind {
+            FormulaKind::Quantified {
+                quantifier,
+                binding: Binding::Sorts(variables),
+                ..
+            } if !quantifier.is_big_connective() => {
+                let mut variables = variables.iter();
+                variables.any(|v| self.sample(&axiom[*v]).is_some())
+            }
+            FormulaKind::Quantified {
+                binding: Binding::Rows(table, _),
+                ..
+            } => self.large.contains(table),
+            _ => false,
+        })
     }
 
     /// Adds the sample to the guards of a formula. Returns conditions for the quantifier around it (if `inside`): that

@@ -131,20 +131,12 @@ impl Data {
             });
             found
         };
-        let mut formulas = vec![&axiom.formula];
-        while let Some(formula) = formulas.pop() {
-            let found = match &formula.kind {
-                FormulaKind::Quantified { guard, .. } => guard.as_ref().is_some_and(in_guard),
-                FormulaKind::Atom { arguments, .. } => arguments.iter().any(in_given),
-                FormulaKind::Use { arguments, .. } => arguments.iter().any(in_term),
-                _ => false,
-            };
-            if found {
-                return true;
-            }
-            formulas.extend(formula.children());
-        }
-        false
+        axiom.formula.parts().any(|formula| match &formula.kind {
+            FormulaKind::Quantified { guard, .. } => guard.as_ref().is_some_and(in_guard),
+            FormulaKind::Atom { arguments, .. } => arguments.iter().any(in_given),
+            FormulaKind::Use { arguments, .. } => arguments.iter().any(in_term),
+            _ => false,
+        })
     }
 
     /// Whether anything in a theory refers to an individual of a sort, by a variable, a name, or a function given by
@@ -172,18 +164,14 @@ impl Data {
 
 /// The variables of an axiom that are a column of a table's rows.
 fn cells(axiom: &Axiom, table: TableId, column: usize) -> Vec<VarId> {
-    let mut found = Vec::new();
-    let mut formulas = vec![&axiom.formula];
-    while let Some(formula) = formulas.pop() {
-        if let FormulaKind::Quantified { binding, .. } = &formula.kind
-            && let Binding::Rows(of, variables) = binding
-            && *of == table
-        {
-            found.push(variables[column]);
-        }
-        formulas.extend(formula.children());
-    }
-    found
+    let cell = |formula: &Formula| match &formula.kind {
+        FormulaKind::Quantified {
+            binding: Binding::Rows(of, variables),
+            ..
+        } if *of == table => Some(variables[column]),
+        _ => None,
+    };
+    axiom.formula.parts().filter_map(cell).collect()
 }
 
 /// Gives a column, and the variables that are its cells, another sort.

@@ -18,6 +18,12 @@ pub(crate) struct Expr {
     pub span: Span,
 }
 
+impl Expr {
+    pub fn at(span: Span, kind: ExprKind) -> Expr {
+        Expr { kind, span }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) enum ExprKind {
     Name(String),

@@ -456,6 +456,16 @@ impl Formula {
         }
     }
 
+    /// This formula and all under it, outer ones first.
+    pub fn parts(&self) -> impl Iterator<Item = &Formula> {
+        let mut open = vec![self];
+        std::iter::from_fn(move || {
+            let next = open.pop()?;
+            open.extend(next.children().into_iter().rev());
+            Some(next)
+        })
+    }
+
     pub(crate) fn children_mut(&mut self) -> Vec<&mut Formula> {
         match &mut self.kind {
             FormulaKind::Atom { .. } | FormulaKind::Use { .. } => Vec::new(),
@@ -614,12 +624,12 @@ pub struct Value {
 }
 
 /// The kinds of values.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ValueKind {
     /// An integer literal.
     Int(i64),
     /// A real literal.
-    Real(f64),
+    Real(Literal),
     /// A param.
     Param(ParamId),
     /// A variable of an integer sort or an `Int` or `Real` column, as its number.
@@ -682,27 +692,6 @@ macro_rules! hashed {
 }
 
 hashed!(Term, Guard, Value);
-
-impl Eq for ValueKind {}
-
-impl Hash for ValueKind {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        std::mem::discriminant(self).hash(state);
-        match self {
-            ValueKind::Int(n) => n.hash(state),
-            // The two zeros are equal.
-            ValueKind::Real(x) => (x + 0.0).to_bits().hash(state),
-            ValueKind::Param(id) => id.hash(state),
-            ValueKind::Number(id) => id.hash(state),
-            ValueKind::Individual(term) => term.hash(state),
-            ValueKind::Negative(inner) | ValueKind::Abs(inner) => inner.hash(state),
-            ValueKind::Sum(members) => members.hash(state),
-            ValueKind::Product(members) => members.hash(state),
-            ValueKind::Min(values) | ValueKind::Max(values) => values.hash(state),
-            ValueKind::Dist(a, b) => (a, b).hash(state),
-        }
-    }
-}
 
 impl Theory {
     /// The sort with that name.

@@ -1,7 +1,6 @@
 //! Predicates whose classes no axiom names, and only guards tell apart.
 
 use crate::guard_parts::Part;
-use crate::recursion::deep;
 use crate::theory::*;
 
 impl Theory {
@@ -10,31 +9,24 @@ impl Theory {
     /// table. So it is for `digit` in `forall (x, y, n) in sums. exists a, b: Digit where a + b = n. digit(x, a) and
     /// digit(y, b)`. A guard that only says whether two classes are the same tells none from another.
     pub fn classes_are_only_guarded(&self, predicate: PredicateId) -> bool {
-        let definitions = self.definitions.iter().map(|definition| &definition.body);
         let mut guarded = false;
-        for axiom in self.axioms.iter().chain(definitions) {
+        for axiom in self.formulas() {
             let seen = Seen::of(axiom);
-            let mut named = false;
-            each(&axiom.formula, &mut |formula| {
+            for formula in axiom.formula.parts() {
                 let FormulaKind::Atom {
                     predicate: this,
                     arguments,
                 } = &formula.kind
                 else {
-                    return;
+                    continue;
                 };
-                if *this != predicate {
-                    return;
-                }
                 match arguments.last().map(|term| &term.kind) {
+                    _ if *this != predicate => {}
                     Some(TermKind::Variable(class)) if seen.ranges[class.index()] => {
                         guarded |= seen.looked_at[class.index()];
                     }
-                    _ => named = true,
+                    _ => return false,
                 }
-            });
-            if named {
-                return false;
             }
         }
         guarded
@@ -63,14 +55,14 @@ impl Seen {
                 .for_each(|v| seen.ranges[v.index()] = true);
             family.guard.iter().for_each(|guard| seen.look(guard));
         }
-        each(&axiom.formula, &mut |formula| {
+        for formula in axiom.formula.parts() {
             if let FormulaKind::Quantified { binding, guard, .. } = &formula.kind {
                 if let Binding::Sorts(variables) = binding {
                     variables.iter().for_each(|v| seen.ranges[v.index()] = true);
                 }
                 guard.iter().for_each(|guard| seen.look(guard));
             }
-        });
+        }
         seen
     }
 
@@ -101,17 +93,6 @@ impl Seen {
 
 fn is_variable(value: &Value) -> bool {
     matches!(value.kind, ValueKind::Number(_))
-}
-
-/// Visits a formula and all that are under it.
-fn each(formula: &Formula, visit: &mut dyn FnMut(&Formula)) {
-    visit(formula);
-    deep(|| {
-        formula
-            .children()
-            .into_iter()
-            .for_each(|child| each(child, visit))
-    });
 }
 
 #[cfg(test)]

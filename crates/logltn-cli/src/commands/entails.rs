@@ -1,9 +1,7 @@
 //! `logltn entails`: reasoning by refutation.
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use logltn::Diagnostics;
 use logltn_learn::{Counterexample, Entailment, Exactly, Refute, entails, entails_exactly};
 use serde_json::{Value, json};
@@ -12,7 +10,7 @@ use crate::commands::load;
 use crate::commands::meaning::Operators;
 use crate::console;
 use crate::outcome::Outcome;
-use crate::text::{Align, counted, real, table};
+use crate::text::{Align, counted, number, real, table};
 
 /// Search for a counterexample: a grounding that satisfies the theory but not a formula.
 ///
@@ -47,10 +45,9 @@ pub struct Arguments {
 }
 
 fn level(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(level) if level > 0.0 && level <= 1.0 => Ok(level),
-        _ => Err("expected a degree above 0 and at most 1".to_string()),
-    }
+    number(text, "a degree above 0 and at most 1", |x| {
+        x > 0.0 && x <= 1.0
+    })
 }
 
 /// Runs the command.
@@ -78,7 +75,8 @@ pub fn run(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         parameters: arguments.operators.parameters(last),
         axioms: manifest.axiom_settings(),
     };
-    let bar = progress(how.restarts.saturating_mul(how.steps));
+    let steps = how.restarts.saturating_mul(how.steps);
+    let bar = console::progress_bar(steps, "{bar:30} {elapsed} elapsed, {eta} left at most");
     let found = (project.knowledge_for_question(&arguments.formula))
         .and_then(|knowledge| entails(&knowledge, &arguments.formula, &how, &mut || bar.inc(1)));
     bar.finish_and_clear();
@@ -88,16 +86,6 @@ pub fn run(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         true => console::print_json(&document(&found)),
         false => console::print(&human(&found, arguments)),
     })
-}
-
-fn progress(steps: u64) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(steps);
-    let style = ProgressStyle::with_template("{bar:30} {elapsed} elapsed, {eta} left at most");
-    bar.set_style(style.unwrap_or(ProgressStyle::default_bar()));
-    bar
 }
 
 fn document(found: &Entailment) -> Value {

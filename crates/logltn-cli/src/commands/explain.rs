@@ -15,7 +15,7 @@ use crate::commands::meaning::{BindingDocument, Meaning, bar};
 use crate::commands::{after, load};
 use crate::console::{self, Message, messages};
 use crate::outcome::Outcome;
-use crate::text::{Align, counted, real, table, thousands};
+use crate::text::{Align, counted, indented, real, table, thousands};
 
 /// Show which bindings violate an axiom most, which literals are to blame, and the witness of each `exists`.
 ///
@@ -79,14 +79,7 @@ struct ViolationDocument<'a> {
 #[derive(Serialize)]
 struct SeenDocument<'a> {
     columns: BTreeMap<&'a str, &'a str>,
-    moved: Vec<MovedDocument<'a>>,
-}
-
-#[derive(Serialize)]
-struct MovedDocument<'a> {
-    symbol: &'a str,
-    said: &'a str,
-    columns: Vec<(&'a str, f64)>,
+    moved: &'a [Moved],
 }
 
 #[derive(Serialize)]
@@ -170,17 +163,7 @@ fn seen_document(seen: &Seen) -> SeenDocument<'_> {
             .iter()
             .map(|(name, cell)| (&name[..], &cell[..]))
             .collect(),
-        moved: (seen.moved.iter())
-            .map(|moved| MovedDocument {
-                symbol: &moved.symbol,
-                said: &moved.said,
-                columns: moved
-                    .columns
-                    .iter()
-                    .map(|(name, by)| (&name[..], *by))
-                    .collect(),
-            })
-            .collect(),
+        moved: &seen.moved,
     }
 }
 
@@ -373,7 +356,7 @@ fn violation_text(semantics: &Semantics, violation: &Violation, seen: &SeenBy) -
     }
     if rows.len() > 1 {
         let align = [Align::Left, Align::Left, Align::Right, Align::Right];
-        out += &indented(&table(&align, &rows));
+        out += &indented(&table(&align, &rows), 4);
     }
     for Witness { formula, truest } in &violation.witnesses {
         let found = match truest {
@@ -386,8 +369,4 @@ fn violation_text(semantics: &Semantics, violation: &Violation, seen: &SeenBy) -
         out += &format!("      {found}: {formula}\n");
     }
     out
-}
-
-fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("    {line}\n")).collect()
 }

@@ -54,7 +54,7 @@ pub fn semantics(name: &str) -> Result<Semantics, String> {
 /// α, p or p_forall, for a flag.
 pub fn parameter(name: &'static str, text: &str) -> Result<f64, String> {
     let value: f64 = text.parse().map_err(|_| "expected a number".to_string())?;
-    Parameters::check(name, value).map_err(|error| error.to_string())?;
+    Parameters::check(name, value).map_err(|error| error.message().to_string())?;
     Ok(value)
 }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::commands::load;
 use crate::console::{self, Message, messages};
 use crate::outcome::Outcome;
-use crate::text::counted;
+use crate::text::{counted, number, positive};
 
 /// Find Horn rules that the tables support, as axioms to read, edit and add to the theory.
 ///
@@ -63,18 +63,8 @@ struct RuleDocument<'a> {
     confidence: f64,
 }
 
-fn positive(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(weight) if weight > 0.0 && weight.is_finite() => Ok(weight),
-        _ => Err("expected a positive number".to_string()),
-    }
-}
-
 fn share(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err("expected a share from 0 to 1".to_string()),
-    }
+    number(text, "a share from 0 to 1", |x| (0.0..=1.0).contains(&x))
 }
 
 /// Runs the command.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use logltn::theory::{ArgumentSort, Sort, SortKind};
 use logltn::{Code, Diagnostic, Diagnostics, OutputKind, harmless};
 use logltn_learn::AskedRows;
@@ -162,13 +162,11 @@ fn is_failure(error: &Diagnostic) -> bool {
 
 /// A progress bar, unless rows go to the same terminal.
 fn progress(count: u64, to_stdout: bool) -> ProgressBar {
-    if !io::stderr().is_terminal() || (to_stdout && io::stdout().is_terminal()) {
+    if to_stdout && io::stdout().is_terminal() {
         return ProgressBar::hidden();
     }
-    let bar = ProgressBar::new(count);
     let style = "{bar:30} {human_pos}/{human_len} rows  {per_sec}  {elapsed} elapsed, {eta} left";
-    bar.set_style(ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar()));
-    bar
+    console::progress_bar(count, style)
 }
 
 fn write(
@@ -179,15 +177,8 @@ fn write(
 ) -> Result<(), Diagnostics> {
     let Some(path) = &arguments.out else {
         let out = BufWriter::new(io::stdout().lock());
-        return write_to(
-            predictor,
-            rows,
-            arguments,
-            bar,
-            out,
-            Path::new("standard output"),
-        )
-        .map(drop);
+        let name = Path::new("standard output");
+        return write_to(predictor, rows, arguments, bar, out, name).map(drop);
     };
     // The file is written whole or not at all, also on Ctrl-C.
     let (stop, _unsaved) = (ctrl_c::asks_to_stop(), Unsaved::new());
@@ -299,10 +290,7 @@ fn finish<W: Write>(mut out: W, name: &Path, text: &str) -> Result<W, Diagnostic
 pub(super) fn written(result: io::Result<()>, name: &Path) -> Result<(), Diagnostics> {
     match result {
         // A closed pipe (`| head`) is not a failure.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            let what = format!("{}: cannot be written: {error}", name.display());
-            Err(Diagnostic::error(Code::CannotWrite, what).into())
-        }
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(failed(name, &error).into()),
         _ => Ok(()),
     }
 }
@@ -389,18 +377,28 @@ impl<'a> Page<'a> {
         head.join(",") + "\n"
     }
 
+    /// The arguments of a row as text, individuals in this way.
+    fn cells<'c>(
+        &'c self,
+        row: &'c [u32],
+        individual: fn(&Sort, usize) -> String,
+    ) -> impl Iterator<Item = String> + 'c {
+        let row = self.sorts.iter().zip(row);
+        row.map(move |(sort, &i)| match sort {
+            Some(sort) => individual(sort, i as usize),
+            None => exact(self.numbers[i as usize]),
+        })
+    }
+
     fn csv_row(&self, text: &mut String, row: &[u32], said: &Predictions, numbers: &[f64]) {
-        for (sort, &i) in self.sorts.iter().zip(row) {
-            *text += &match sort {
-                Some(sort) => quoted(&individual(sort, i as usize)),
-                None => exact(self.numbers[i as usize]),
-            };
+        for cell in self.cells(row, csv_individual) {
+            *text += &cell;
             text.push(',');
         }
         match (said.answers, &self.class_names) {
             (Answers::Individual(_), _) => {
                 if let (Some(sort), [index]) = (&self.value_sort, numbers) {
-                    *text += &quoted(&individual(sort, *index as usize));
+                    *text += &csv_individual(sort, *index as usize);
                 }
             }
             (Answers::Classes(_), Some(names)) => {
@@ -435,12 +433,9 @@ impl<'a> Page<'a> {
         predictor.each_block(rows, |block, said| {
             for (row, numbers) in said.rows().enumerate() {
                 let cells = &block[row * self.columns.len()..][..self.columns.len()];
-                let premise = self.sorts.iter().zip(cells).map(|(sort, &i)| match sort {
-                    Some(sort) => individual(sort, i as usize),
-                    None => exact(self.numbers[i as usize]),
-                });
+                let premise = self.cells(cells, individual).collect::<Vec<_>>();
+                let premise = premise.join(", ");
                 let class = logltn_learn::largest(numbers);
-                let premise = premise.collect::<Vec<_>>().join(", ");
                 rules.push((premise, &names[class], numbers[class]));
             }
             ControlFlow::Continue(())
@@ -498,25 +493,20 @@ impl<'a> Page<'a> {
                 head.join(",") + "\n"
             }
         };
+        let individual = if json {
+            json_individual
+        } else {
+            csv_individual
+        };
         let arity = self.columns.len();
         let mut first = true;
         for (row, states) in world.states.iter().enumerate() {
             let tuple = &arguments[row * arity..(row + 1) * arity];
             for (class, &state) in states.iter().enumerate() {
-                let mut cells: Vec<String> = (self.sorts.iter().zip(tuple))
-                    .map(|(sort, &i)| match sort {
-                        Some(sort) if json => json_individual(sort, i as usize),
-                        Some(sort) => quoted(&individual(sort, i as usize)),
-                        None => exact(self.numbers[i as usize]),
-                    })
-                    .collect();
-                let of_class = |sort: &Sort, class| match json {
-                    true => json_individual(sort, class),
-                    false => quoted(&individual(sort, class)),
-                };
-                cells.extend(with_class.map(|sort| of_class(sort, class)));
+                let mut cells: Vec<String> = self.cells(tuple, individual).collect();
+                cells.extend(with_class.map(|sort| individual(sort, class)));
                 let said = match (&self.class_sort, self.is_softmax) {
-                    (Some(sort), true) => of_class(sort, state as usize),
+                    (Some(sort), true) => individual(sort, state as usize),
                     _ => state.to_string(),
                 };
                 if json {
@@ -560,12 +550,9 @@ impl<'a> Page<'a> {
     ) {
         *text += if first { "\n    " } else { ",\n    " };
         *text += "{\"arguments\": {";
-        for (k, ((name, sort), &i)) in self.columns.iter().zip(&self.sorts).zip(row).enumerate() {
+        let cells = self.cells(row, json_individual);
+        for (k, (name, argument)) in self.columns.iter().zip(cells).enumerate() {
             *text += if k == 0 { "" } else { ", " };
-            let argument = match sort {
-                Some(sort) => json_individual(sort, i as usize),
-                None => exact(self.numbers[i as usize]),
-            };
             let _ = write!(text, "{}: {argument}", string(name));
         }
         text.push_str("}, ");
@@ -611,6 +598,10 @@ pub(super) fn individual(sort: &Sort, index: usize) -> String {
         true => index.to_string(),
         false => sort.individual_name(index),
     }
+}
+
+fn csv_individual(sort: &Sort, index: usize) -> String {
+    quoted(&individual(sort, index))
 }
 
 fn json_individual(sort: &Sort, index: usize) -> String {

@@ -16,7 +16,7 @@ use logltn_paper::{
 use crate::console;
 use crate::ctrl_c;
 use crate::outcome::Outcome;
-use crate::text::{Align, table};
+use crate::text::{Align, positive, table};
 
 /// Run the paper's experiments and print our figures beside the published ones.
 ///
@@ -81,7 +81,7 @@ struct Common {
 struct Schedule {
     /// Where the schedule of alpha ends: 4 in the paper, 5 in parts of its authors' released code [default: 4; of
     /// pascal-part with --released 5]
-    #[arg(long, value_name = "A", value_parser = alpha)]
+    #[arg(long, value_name = "A", value_parser = positive)]
     alpha_end: Option<f64>,
 }
 
@@ -208,18 +208,11 @@ struct KnowledgeGraphArguments {
     #[arg(long, value_name = "FILE")]
     rules: Option<PathBuf>,
     /// The weight of all rules together, where they are axioms, instead of 0.1; the facts have 1
-    #[arg(long, value_name = "W", value_parser = alpha)]
+    #[arg(long, value_name = "W", value_parser = positive)]
     rule_weight: Option<f64>,
     /// Epochs of a run, instead of the graph's own number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     epochs: Option<u64>,
-}
-
-fn alpha(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value > 0.0 && value.is_finite() => Ok(value),
-        _ => Err("expected a positive number".to_string()),
-    }
 }
 
 /// Runs the command.

@@ -1,11 +1,10 @@
 //! `logltn sweep`: a run for each combination of values and each seed, then the comparison.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use logltn::{Code, Diagnostics};
 use logltn_report::from_run_directory;
 use logltn_train::train::{Comparison, Outcome as RunOutcome, Setting, Sweep, WatchSweep};
@@ -99,17 +98,11 @@ struct Bar {
 
 impl Bar {
     fn new(steps: u64) -> Bar {
-        let bar = match std::io::stderr().is_terminal() {
-            false => ProgressBar::hidden(),
-            true => {
-                let bar = ProgressBar::new(steps);
-                let style = "{bar:30} {human_pos}/{human_len} steps  {elapsed} elapsed, {eta} left";
-                let style = ProgressStyle::with_template(style);
-                bar.set_style(style.unwrap_or(ProgressStyle::default_bar()));
-                bar.enable_steady_tick(Duration::from_millis(250));
-                bar
-            }
-        };
+        let style = "{bar:30} {human_pos}/{human_len} steps  {elapsed} elapsed, {eta} left";
+        let bar = console::progress_bar(steps, style);
+        if !bar.is_hidden() {
+            bar.enable_steady_tick(Duration::from_millis(250));
+        }
         Bar {
             bar,
             failed: Mutex::new(None),

@@ -1,11 +1,10 @@
 //! `logltn train`: networks learn until the axioms hold.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use logltn::{Code, Diagnostic, Diagnostics, Semantics, memory};
 use logltn_dashboard::networks;
 use logltn_learn::{Apart, Begun, Curve};
@@ -24,7 +23,7 @@ use crate::commands::{eval, load, meaning};
 use crate::console;
 use crate::ctrl_c::{self, Unsaved};
 use crate::outcome::Outcome;
-use crate::text::{Align, counted, degree, real, table, thousands};
+use crate::text::{Align, counted, degree, number, real, table, thousands};
 
 /// Train the networks of a manifest until its axioms hold.
 ///
@@ -79,10 +78,7 @@ pub struct Arguments {
 const DIVERSITY: f64 = 1.0;
 
 fn diversity(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(weight) if weight >= 0.0 && weight.is_finite() => Ok(weight),
-        _ => Err("expected a number of at least 0".to_string()),
-    }
+    number(text, "a number of at least 0", |x| x >= 0.0)
 }
 
 /// How long a step may be measured before the first one.
@@ -338,24 +334,21 @@ fn make_up_report(trainer: &mut Trainer, directory: &RunDirectory) -> Result<(),
 /// The report of a run that is finished. Returns its path.
 fn report(trainer: &mut Trainer, directory: &RunDirectory) -> Result<PathBuf, Diagnostics> {
     let mut report = from_run_directory(directory.path())?;
-    report.set_violated(violated(trainer));
+    report.violated = violated(trainer);
     let mixed_up = trainer.concepts()?.into_iter();
     let mixed_up = mixed_up.filter(|found| !found.learnt.is_identity());
-    report.set_mixed_up(
-        mixed_up
-            .map(|found| {
-                format!(
-                    "The classes of {} are mixed up: {}.",
-                    found.predicate,
-                    found.sentence()
-                )
-            })
-            .collect(),
-    );
+    let sentences = mixed_up.map(|found| {
+        let sentence = found.sentence();
+        format!(
+            "The classes of {} are mixed up: {sentence}.",
+            found.predicate
+        )
+    });
+    report.mixed_up = sentences.collect();
     let project = trainer.project().clone();
     let answered = trainer.answered().unwrap_or_default();
     let predict = &mut |id, rows: &[u32]| trainer.model_mut().predict(id, rows, 1).ok();
-    report.set_networks(networks(&project, &answered, predict)?);
+    report.networks = networks(&project, &answered, predict)?;
     report.write(directory.path())
 }
 
@@ -603,18 +596,12 @@ struct Progress {
 
 impl Progress {
     fn new(total: u64, semantics: Semantics) -> Progress {
-        let plain = !std::io::stderr().is_terminal();
-        let bar = if plain {
-            ProgressBar::hidden()
-        } else {
-            let bar = ProgressBar::new(total);
-            let style = "{bar:30} {pos}/{len} steps  {msg}  {elapsed} elapsed, {eta} left";
-            bar.set_style(
-                ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar()),
-            );
+        let style = "{bar:30} {pos}/{len} steps  {msg}  {elapsed} elapsed, {eta} left";
+        let bar = console::progress_bar(total, style);
+        let plain = bar.is_hidden();
+        if !plain {
             bar.enable_steady_tick(Duration::from_millis(250));
-            bar
-        };
+        }
         Progress {
             bar,
             semantics,

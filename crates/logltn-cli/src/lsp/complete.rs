@@ -77,42 +77,17 @@ fn in_theory(place: &Cursor<'_>) -> Vec<Value> {
             );
         }
     }
-    items.extend(
-        theory
-            .tables
-            .iter()
-            .map(|t| item(&t.name, FUNCTION, "table")),
-    );
-    items.extend(
-        theory
-            .predicates
-            .iter()
-            .map(|p| item(&p.name, FUNCTION, "predicate")),
-    );
-    items.extend(
-        theory
-            .definitions
-            .iter()
-            .map(|d| item(d.name(), FUNCTION, "definition")),
-    );
-    items.extend(
-        theory
-            .functions
-            .iter()
-            .map(|f| item(&f.name, FUNCTION, "function")),
-    );
-    items.extend(
-        theory
-            .constants
-            .iter()
-            .map(|c| item(&c.name, CONSTANT, "constant")),
-    );
-    items.extend(
-        theory
-            .params
-            .iter()
-            .map(|p| item(&p.name, CONSTANT, "param")),
-    );
+    for (section, kind, detail) in [
+        (Section::Tables, FUNCTION, "table"),
+        (Section::Predicates, FUNCTION, "predicate"),
+        (Section::Definitions, FUNCTION, "definition"),
+        (Section::Functions, FUNCTION, "function"),
+        (Section::Constants, CONSTANT, "constant"),
+        (Section::Params, CONSTANT, "param"),
+    ] {
+        let names = section.names(&place.project);
+        items.extend(names.iter().map(|name| item(name, kind, detail)));
+    }
     let here = theory.formulas().filter(|axiom| {
         (axiom.span.start as usize..=axiom.span.end as usize).contains(&place.offset)
     });

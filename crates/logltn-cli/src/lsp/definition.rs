@@ -10,74 +10,60 @@ use serde_json::{Value, json};
 use super::documents::{Cursor, Kind, Known};
 use super::uri;
 
-/// A section of the manifest whose names are those of the theory.
-#[derive(Clone, Copy, PartialEq)]
-pub enum Section {
-    Sorts,
-    Tables,
-    Params,
-    Predicates,
-    Functions,
-    Constants,
-    Axioms,
-    /// Symbols that no manifest grounds.
-    None,
+macro_rules! sections {
+    ($($section:ident $key:ident $role:ident;)*) => {
+        /// A section of the manifest whose names are those of the theory.
+        #[derive(Clone, Copy, PartialEq)]
+        pub enum Section {
+            $($section,)*
+            /// Which no manifest grounds.
+            Definitions,
+        }
+
+        impl Section {
+            pub fn named(name: &str) -> Option<Section> {
+                let all = [$((stringify!($key), Section::$section)),*];
+                all.into_iter().find(|(key, _)| *key == name).map(|(_, section)| section)
+            }
+
+            /// The kind of its names in the theory.
+            pub fn role(self) -> Role {
+                match self {
+                    $(Section::$section => Role::$role,)*
+                    Section::Definitions => Role::Symbol,
+                }
+            }
+
+            /// The names of the theory that belong here.
+            pub fn names(self, known: &Known) -> Vec<String> {
+                let theory = &known.theory;
+                match self {
+                    $(Section::$section => theory.$key.iter().map(|s| s.name.clone()).collect(),)*
+                    Section::Definitions => {
+                        theory.definitions.iter().map(|d| d.name().to_string()).collect()
+                    }
+                }
+            }
+
+            /// Where the manifest names an entry.
+            pub fn entry(self, manifest: &Manifest, name: &str) -> Option<Span> {
+                match self {
+                    $(Section::$section => manifest.$key.get(name).map(|entry| entry.span),)*
+                    Section::Definitions => None,
+                }
+            }
+        }
+    };
 }
 
-impl Section {
-    pub fn named(name: &str) -> Option<Section> {
-        Some(match name {
-            "sorts" => Section::Sorts,
-            "tables" => Section::Tables,
-            "params" => Section::Params,
-            "predicates" => Section::Predicates,
-            "functions" => Section::Functions,
-            "constants" => Section::Constants,
-            "axioms" => Section::Axioms,
-            _ => return None,
-        })
-    }
-
-    /// The kind of its names in the theory.
-    pub fn role(self) -> Role {
-        match self {
-            Section::Sorts => Role::Sort,
-            Section::Tables | Section::Predicates | Section::Functions | Section::None => {
-                Role::Symbol
-            }
-            Section::Params | Section::Constants => Role::Term,
-            Section::Axioms => Role::Axiom,
-        }
-    }
-
-    /// The names of the theory that belong here.
-    pub fn names(self, known: &Known) -> Vec<String> {
-        let theory = &known.theory;
-        match self {
-            Section::Sorts => theory.sorts.iter().map(|s| s.name.clone()).collect(),
-            Section::Tables => theory.tables.iter().map(|s| s.name.clone()).collect(),
-            Section::Params => theory.params.iter().map(|s| s.name.clone()).collect(),
-            Section::Predicates => theory.predicates.iter().map(|s| s.name.clone()).collect(),
-            Section::Functions => theory.functions.iter().map(|s| s.name.clone()).collect(),
-            Section::Constants => theory.constants.iter().map(|s| s.name.clone()).collect(),
-            Section::Axioms => theory.axioms.iter().map(|s| s.name.clone()).collect(),
-            Section::None => Vec::new(),
-        }
-    }
-
-    /// Where the manifest names an entry.
-    pub fn entry(self, manifest: &Manifest, name: &str) -> Option<Span> {
-        match self {
-            Section::Sorts => manifest.sorts.get(name).map(|entry| entry.span),
-            Section::Tables => manifest.tables.get(name).map(|entry| entry.span),
-            Section::Params => manifest.params.get(name).map(|entry| entry.span),
-            Section::Predicates => manifest.predicates.get(name).map(|entry| entry.span),
-            Section::Functions => manifest.functions.get(name).map(|entry| entry.span),
-            Section::Constants => manifest.constants.get(name).map(|entry| entry.span),
-            Section::Axioms => manifest.axioms.get(name).map(|entry| entry.span),
-            Section::None => None,
-        }
-    }
+sections! {
+    Sorts sorts Sort;
+    Tables tables Symbol;
+    Params params Term;
+    Predicates predicates Symbol;
+    Functions functions Symbol;
+    Constants constants Term;
+    Axioms axioms Axiom;
 }
 
 /// The answer to `textDocument/definition`.

@@ -116,7 +116,7 @@ pub fn declaration(known: &Known, role: Role, name: &str) -> Option<(Section, St
             ("predicate", Section::Predicates),
             ("function", Section::Functions),
             ("table", Section::Tables),
-            ("define", Section::None),
+            ("define", Section::Definitions),
         ],
     };
     let text = known.theory.to_string();

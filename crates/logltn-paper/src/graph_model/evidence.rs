@@ -42,6 +42,16 @@ enum End {
     Is(u32),
 }
 
+impl End {
+    fn of(term: &Term) -> Option<End> {
+        match term.kind {
+            TermKind::Variable(at) => Some(End::Variable(at.0 as usize)),
+            TermKind::Individual(_, who) => Some(End::Is(who)),
+            _ => None,
+        }
+    }
+}
+
 /// What rules conclude from the facts that are told, each once for each rule, and in how many ways.
 pub struct Conclusions {
     entities: usize,
@@ -181,11 +191,7 @@ impl Horn {
             return Err(wrong(axiom.span));
         }
         let literal = |terms: [&Term; 3]| -> Option<Literal> {
-            let [from, relation, to] = terms.map(|term| match term.kind {
-                TermKind::Variable(at) => Some(End::Variable(at.0 as usize)),
-                TermKind::Individual(_, who) => Some(End::Is(who)),
-                _ => None,
-            });
+            let [from, relation, to] = terms.map(End::of);
             let Some(End::Is(relation)) = relation else {
                 return None;
             };
@@ -234,12 +240,7 @@ impl Horn {
                     left,
                     right,
                 } => {
-                    let ends = [left, right].map(|term| match term.kind {
-                        TermKind::Variable(at) => Some(End::Variable(at.0 as usize)),
-                        TermKind::Individual(_, who) => Some(End::Is(who)),
-                        _ => None,
-                    });
-                    let [Some(a), Some(b)] = ends else {
+                    let [Some(a), Some(b)] = [left, right].map(End::of) else {
                         return Err(wrong(conjunct.span));
                     };
                     rule.different.push([a, b]);

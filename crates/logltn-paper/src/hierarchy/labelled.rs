@@ -248,6 +248,14 @@ impl Labelled {
         })
     }
 
+    /// Whether each label has one other above it at most. The law of another hierarchy has a circuit that is too large to learn
+    /// with, if it has one, but its most probable world is a minimum cut.
+    pub fn is_tree(&self) -> bool {
+        let mut children: Vec<u32> = self.isa.iter().map(|(c, _)| *c).collect();
+        children.sort_unstable();
+        children.windows(2).all(|pair| pair[0] != pair[1])
+    }
+
     /// A tree of labels, and things near the middles of some of its ends.
     pub fn made_up() -> Labelled {
         const LABELS: u32 = 60;

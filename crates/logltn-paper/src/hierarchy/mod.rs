@@ -19,9 +19,9 @@ use logltn_train::train::Trainer;
 
 use super::jobs::{Finding, Found, Progress};
 use super::published::{Other, cited};
-use super::record::Job;
-use super::training::{train, trainer};
-use super::{Configuration, DataKind, Experiment, Metric, Options, data_folders, load, settings};
+use super::record::{Job, Portion};
+use super::training::{predicate, train, trainer};
+use super::{About, Configuration, DataKind, Experiment, Metric, Options, data_folders, load};
 use labelled::Labelled;
 pub use labelled::LabelledSet;
 
@@ -65,22 +65,27 @@ const ASKED: usize = 128;
 
 /// The task.
 pub(super) struct Hierarchy {
+    about: About,
     set: LabelledSet,
     place: Option<PathBuf>,
     data: Labelled,
     epochs: u64,
-    settings: BTreeMap<String, String>,
     work: PathBuf,
 }
 
 impl Hierarchy {
     pub fn new(options: &Options) -> Result<Hierarchy, Diagnostics> {
-        let set = options.set;
+        let set = &options.set;
         let place = data_folders::find(options.data.as_deref(), "hmc", set.files())?;
         let data = match &place {
             Some(place) => set.read(place)?,
             None => Labelled::made_up(),
         };
+        Ok(Hierarchy::of(place, data, options))
+    }
+
+    fn of(place: Option<PathBuf>, data: Labelled, options: &Options) -> Hierarchy {
+        let set = options.set;
         let usual = if options.quick { QUICK_EPOCHS } else { EPOCHS };
         let epochs = options.epochs.unwrap_or(usual);
         let own = [
@@ -88,14 +93,38 @@ impl Hierarchy {
             ("start", "how common each label is".to_string()),
             ("epochs", epochs.to_string()),
         ];
-        Ok(Hierarchy {
-            settings: settings(DataKind::at(&place), own),
+        let no_tree = "; no tree, so learning under the law takes long and is left out unless asked for, and worlds that keep it are minimum cuts";
+        let is_tree = data.is_tree();
+        let sizes = format!(
+            "{} labels, {} links, {} things to learn from and {} to test{}",
+            data.labels,
+            data.isa.len(),
+            data.train.labels.len(),
+            data.test.labels.len(),
+            if is_tree { "" } else { no_tree }
+        );
+        let title = match &place {
+            Some(place) => format!("real: {} in {}: {sizes}", set.name, place.display()),
+            None => format!(
+                "made up, as there is no `hmc/` with {} in the data: {sizes}",
+                set.name
+            ),
+        };
+        let source = "C-HMCNN: Giunchiglia and Lukasiewicz, Coherent Hierarchical Multi-Label Classification Networks, NeurIPS 2020";
+        let metrics = &[PRECISION, EXACT, WORLD, VIOLATIONS];
+        let about = About::new(metrics, DataKind::at(&place), title, own);
+        Hierarchy {
+            about: About {
+                only_if_asked: if is_tree { Vec::new() } else { vec![LAW] },
+                sources: place.iter().map(|_| source.to_string()).collect(),
+                ..about.with_configurations(&ALL)
+            },
             set,
             place,
             data,
             epochs,
             work: PathBuf::new(),
-        })
+        }
     }
 
     fn write(&self) -> Result<(), Diagnostics> {
@@ -140,9 +169,6 @@ impl Hierarchy {
             files.push((format!("{name}.ltn"), self.theory(configuration)));
             files.push((format!("{name}.toml"), self.manifest(configuration)));
         }
-        let files: Vec<(&str, &[u8])> = (files.iter())
-            .map(|(name, text)| (name.as_str(), text.as_bytes()))
-            .collect();
         data_folders::write_files(&self.work, &files)
     }
 
@@ -215,14 +241,6 @@ learning_rate = {{ linear = [0.001, 0] }}
 
     fn run_steps(&self) -> u64 {
         self.epochs * self.data.train.labels.len().div_ceil(BATCH) as u64
-    }
-
-    /// Whether each label has one other above it at most. The law of another hierarchy has a circuit that is too large to learn
-    /// with, if it has one, but its most probable world is a minimum cut.
-    fn is_tree(&self) -> bool {
-        let mut children: Vec<u32> = self.data.isa.iter().map(|(c, _)| *c).collect();
-        children.sort_unstable();
-        children.windows(2).all(|pair| pair[0] != pair[1])
     }
 
     /// Where the biases of the last layer start: at the log odds of each label among all things. All that the law learns of a label
@@ -302,14 +320,12 @@ learning_rate = {{ linear = [0.001, 0] }}
         trainer: &mut Trainer,
         finding: &mut Finding,
     ) -> Result<(), Diagnostics> {
-        let predicate = trainer.project().theory().predicate("is");
-        let predicate =
-            predicate.ok_or_else(|| Diagnostic::error(Code::Internal, "the theory has no `is`"))?;
+        let predicate = predicate(trainer.project(), "is")?;
         let (first, labels) = (self.data.train.labels.len(), self.data.labels);
         let test = &self.data.test.labels;
         let things: Vec<u32> = (first..first + test.len()).map(|x| x as u32).collect();
         let logits = trainer.model_mut().predict(predicate, &things, 1)?;
-        let mut engine = self.worlds(configuration == LAW || self.is_tree())?;
+        let mut engine = self.worlds(configuration == LAW || self.data.is_tree())?;
         let (mut said, mut worlds): (Vec<Vec<f64>>, Vec<Vec<u32>>) = Default::default();
         for some in logits.chunks(ASKED * labels) {
             let own = AskedRows {
@@ -416,45 +432,8 @@ fn average_precision(mut scores: Vec<(f64, bool)>) -> f64 {
 }
 
 impl Experiment for Hierarchy {
-    fn metrics(&self) -> &'static [Metric] {
-        &[PRECISION, EXACT, WORLD, VIOLATIONS]
-    }
-
-    fn data(&self) -> DataKind {
-        DataKind::at(&self.place)
-    }
-
-    fn data_title(&self) -> String {
-        let Labelled {
-            labels,
-            isa,
-            train,
-            test,
-            ..
-        } = &self.data;
-        let no_tree = "; no tree, so learning under the law takes long and is left out unless asked for, and worlds that keep it are minimum cuts";
-        let sizes = format!(
-            "{labels} labels, {} links, {} things to learn from and {} to test{}",
-            isa.len(),
-            train.labels.len(),
-            test.labels.len(),
-            if self.is_tree() { "" } else { no_tree }
-        );
-        match &self.place {
-            Some(place) => format!("real: {} in {}: {sizes}", self.set.name, place.display()),
-            None => format!(
-                "made up, as there is no `hmc/` with {} in the data: {sizes}",
-                self.set.name
-            ),
-        }
-    }
-
-    fn configurations(&self) -> Vec<Configuration> {
-        ALL.to_vec()
-    }
-
-    fn only_if_asked(&self, configuration: Configuration) -> bool {
-        configuration == LAW && !self.is_tree()
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn others(&self, metric: &str) -> Vec<Other> {
@@ -464,16 +443,7 @@ impl Experiment for Hierarchy {
         }
     }
 
-    fn sources(&self) -> Vec<String> {
-        let source = "C-HMCNN: Giunchiglia and Lukasiewicz, Coherent Hierarchical Multi-Label Classification Networks, NeurIPS 2020";
-        self.place.iter().map(|_| source.to_string()).collect()
-    }
-
-    fn settings(&self) -> BTreeMap<String, String> {
-        self.settings.clone()
-    }
-
-    fn steps(&self, _: Option<usize>) -> u64 {
+    fn steps(&self, _: Portion) -> u64 {
         self.run_steps()
     }
 
@@ -505,14 +475,7 @@ mod tests {
     use super::*;
 
     fn task(data: Labelled) -> Hierarchy {
-        Hierarchy {
-            set: LabelledSet::USUAL,
-            place: None,
-            data,
-            epochs: 1,
-            settings: BTreeMap::new(),
-            work: PathBuf::new(),
-        }
+        Hierarchy::of(None, data, &Options::default())
     }
 
     #[test]
@@ -520,7 +483,7 @@ mod tests {
         let mut data = Labelled::made_up();
         data.isa.extend([(59, 1), (40, 2), (17, 2)]);
         let task = task(data);
-        assert!(!task.is_tree() && task.only_if_asked(LAW) && !task.only_if_asked(PLAIN));
+        assert!(!task.data.is_tree() && task.about.only_if_asked == [LAW]);
         let labels = task.data.labels;
         let logits: Vec<f32> = (0..ASKED * labels)
             .map(|i| 3.0 * (i as f32 * 1.7).sin())
@@ -545,7 +508,7 @@ mod tests {
     fn under_the_law_labels_start_as_common_as_they_are() {
         let task = task(Labelled::made_up());
         let data = &task.data;
-        assert!(task.is_tree());
+        assert!(data.is_tree() && task.about.only_if_asked.is_empty());
         let logits = task.first_biases(LAW);
         let asked = AskedRows {
             logits: &logits,

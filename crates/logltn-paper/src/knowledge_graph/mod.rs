@@ -8,7 +8,6 @@ mod graph;
 mod published;
 mod settings;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,13 +17,12 @@ use logltn::{Code, Diagnostic, Diagnostics, Output, Source, Theory};
 use logltn_data::read_bytes;
 use logltn_learn::mine::mine;
 use logltn_learn::{Individuals, Schedule, Session};
-use logltn_report::{Chart, write_charts};
 
-use super::curves::curves;
+use super::curves::{curves, draw_chart};
 use super::jobs::{Finding, Found, Progress};
 use super::published::Other;
-use super::record::{Job, RunRecord};
-use super::{Configuration, DataKind, Experiment, Metric, Options, data_folders};
+use super::record::{Job, Portion, RunRecord};
+use super::{About, Configuration, DataKind, Experiment, Metric, Options, data_folders};
 use graph::Graph;
 use settings::Settings;
 
@@ -103,16 +101,18 @@ fn theory(configuration: Configuration, weight: f64) -> String {
     }
 }
 
+/// A file of rules, and what is in it.
+type Rules = (PathBuf, String);
+
 /// The task.
 pub(super) struct KnowledgeGraph {
+    about: About,
     name: GraphName,
-    place: Option<PathBuf>,
     graph: Graph,
     settings: Settings,
     /// Every fact, in the training set or not.
     known: Vec<Triple>,
-    /// The rules of a file, and where they are from.
-    rules: Option<(PathBuf, String)>,
+    rules: Option<Rules>,
     conclusions: Option<Arc<Conclusions>>,
     /// What rules as axioms ask for.
     concluded: Vec<Triple>,
@@ -136,16 +136,17 @@ impl KnowledgeGraph {
                 Some((path.clone(), text))
             }
         };
+        let settings = Settings::of(name, graph.train.len(), options);
         let mut task = KnowledgeGraph {
+            about: about(name, place.as_deref(), &graph, &settings, rules.as_ref()),
             name,
-            settings: Settings::of(name, graph.train.len(), options),
+            settings,
             known: [&graph.train, &graph.valid, &graph.test]
                 .into_iter()
                 .flatten()
                 .copied()
                 .collect(),
             graph,
-            place,
             rules,
             conclusions: None,
             concluded: Vec::new(),
@@ -200,98 +201,75 @@ struct Fit {
     times: f32,
 }
 
+fn about(
+    name: GraphName,
+    place: Option<&Path>,
+    graph: &Graph,
+    own: &Settings,
+    rules: Option<&Rules>,
+) -> About {
+    const METRICS: [Metric; 5] = [MRR, MRR_LAST, HITS[0].1, HITS[1].1, HITS[2].1];
+    let of = match place {
+        Some(place) => format!("real: {} in {}", name.title(), place.display()),
+        None => format!(
+            "STAND-IN of the size of {}, made up, since no folder `kg/{}` was found",
+            name.title(),
+            name.name()
+        ),
+    };
+    let facts = [&graph.train, &graph.valid, &graph.test];
+    let [told, valid, asked] = facts.map(Vec::len);
+    let title = format!(
+        "{of}; {} entities, {} relations, {told} facts told, {valid} to choose by, {asked} asked for from both ends",
+        graph.entities.len(),
+        graph.relations.len(),
+    );
+    let rules = match rules {
+        Some((path, text)) => {
+            let fingerprint = settings::fingerprint(text.bytes());
+            format!("of {} ({fingerprint})", path.display())
+        }
+        None => own.mining(),
+    };
+    let kind = DataKind::at(&place);
+    let numbers = facts.into_iter().flatten().flatten();
+    let bytes = numbers.flat_map(|number| number.to_le_bytes());
+    let mut about = About::new(&METRICS, kind, title, own.shown());
+    let settings = [
+        (
+            "data",
+            format!("{} ({})", kind.name(), settings::fingerprint(bytes)),
+        ),
+        ("graph", name.name().to_string()),
+        ("rules", rules),
+    ];
+    let settings = settings.map(|(key, value)| (key.to_string(), value));
+    about.settings.extend(settings);
+    // As long as all others together; and a graph that is made up need not have rules that are sure enough.
+    let long = [GraphName::Family, GraphName::Wn18rr].contains(&name);
+    let left_out = long || kind != DataKind::Real;
+    // Each run holds the scores of all entities for a thousand questions, several times: above a gigabyte.
+    let once = (name == GraphName::Wn18rr).then_some(1);
+    About {
+        only_if_asked: if left_out { vec![AXIOMS] } else { Vec::new() },
+        runs: once,
+        at_once: once,
+        sources: published::sources(name),
+        ..about.with_configurations(&ALL)
+    }
+}
+
 impl Experiment for KnowledgeGraph {
-    fn metrics(&self) -> &'static [Metric] {
-        const ALL: [Metric; 5] = [MRR, MRR_LAST, HITS[0].1, HITS[1].1, HITS[2].1];
-        &ALL
+    fn about(&self) -> &About {
+        &self.about
     }
 
-    fn data(&self) -> DataKind {
-        DataKind::at(&self.place)
-    }
-
-    fn data_title(&self) -> String {
-        let Graph {
-            entities,
-            relations,
-            train,
-            valid,
-            test,
-        } = &self.graph;
-        let of = match &self.place {
-            Some(place) => format!("real: {} in {}", self.name.title(), place.display()),
-            None => format!(
-                "STAND-IN of the size of {}, made up, since no folder `kg/{}` was found",
-                self.name.title(),
-                self.name.name()
-            ),
-        };
-        format!(
-            "{of}; {} entities, {} relations, {} facts told, {} to choose by, {} asked for from both ends",
-            entities.len(),
-            relations.len(),
-            train.len(),
-            valid.len(),
-            test.len()
-        )
-    }
-
-    fn configurations(&self) -> Vec<Configuration> {
-        ALL.to_vec()
-    }
-
-    fn runs(&self) -> Option<usize> {
-        (self.name == GraphName::Wn18rr).then_some(1)
-    }
-
-    fn at_once(&self) -> Option<usize> {
-        // Each holds the scores of all entities for a thousand questions, several times: above a gigabyte.
-        (self.name == GraphName::Wn18rr).then_some(1)
-    }
-
-    fn only_if_asked(&self, configuration: Configuration) -> bool {
-        // As long as all others together; and a graph that is made up need not have rules that are sure enough.
-        let long = [GraphName::Family, GraphName::Wn18rr].contains(&self.name);
-        configuration == AXIOMS && (long || DataKind::at(&self.place) != DataKind::Real)
-    }
-
-    fn settings(&self) -> BTreeMap<String, String> {
-        let rules = match &self.rules {
-            Some((path, text)) => {
-                format!(
-                    "of {} ({})",
-                    path.display(),
-                    settings::fingerprint(text.bytes())
-                )
-            }
-            None => self.settings.mining(),
-        };
-        let graph = &self.graph;
-        let facts = [&graph.train, &graph.valid, &graph.test];
-        let numbers = facts.into_iter().flatten().flatten();
-        let bytes = numbers.flat_map(|number| number.to_le_bytes());
-        let data = format!(
-            "{} ({})",
-            DataKind::at(&self.place).name(),
-            settings::fingerprint(bytes)
-        );
-        let mut all = self.settings.shown();
-        all.insert("rules".into(), rules);
-        all.insert("data".into(), data);
-        all.insert("graph".into(), self.name.name().into());
-        all
-    }
-
-    fn steps(&self, _: Option<usize>) -> u64 {
+    fn steps(&self, _: Portion) -> u64 {
         self.settings.epochs * self.graph.train.len().div_ceil(self.settings.batch) as u64
     }
 
     fn others(&self, metric: &str) -> Vec<Other> {
         published::others(self.name, metric)
-    }
-
-    fn sources(&self) -> Vec<String> {
-        published::sources(self.name)
     }
 
     fn prepare(&mut self, jobs: &[Job], folder: &Path) -> Result<(), Diagnostics> {
@@ -311,12 +289,12 @@ impl Experiment for KnowledgeGraph {
             return Err(error.help(help).into());
         }
         self.conclusions = Some(Arc::new(conclusions));
-        for configuration in ALL {
-            let name = format!("{}.ltn", configuration.name);
+        let theory = |configuration: Configuration| {
             let text = theory(configuration, self.settings.agreement);
-            data_folders::write_files(folder, &[(&name, text.as_bytes())])?;
-        }
-        data_folders::write_files(folder, &[("mined.ltn", text.as_bytes())])
+            (format!("{}.ltn", configuration.name), text)
+        };
+        data_folders::write_files(folder, &ALL.map(theory))?;
+        data_folders::write_files(folder, &[("mined.ltn", text)])
     }
 
     fn run(&self, job: &Job, progress: &Progress<'_>) -> Found {
@@ -419,19 +397,13 @@ impl Experiment for KnowledgeGraph {
         records: &[(Job, RunRecord)],
         folder: &Path,
     ) -> Result<Vec<(String, String)>, Diagnostics> {
-        let chart = Chart {
-            title: format!(
-                "{}: MRR of the validation facts during training",
-                self.name.title()
-            ),
-            x_label: "epoch".into(),
-            y_label: "MRR".into(),
-            curves: curves(records, &self.configurations(), None, MRR),
-            ..Chart::default()
-        };
-        let title = chart.title.clone();
-        write_charts(&[chart], &folder.join("curves.svg"))?;
-        Ok(vec![(title, "curves.svg".to_string())])
+        let title = format!(
+            "{}: MRR of the validation facts during training",
+            self.name.title()
+        );
+        let curves = curves(records, &self.about.configurations, Portion::default(), MRR);
+        let drawn = draw_chart(folder, "curves.svg", title, ["epoch", "MRR"], curves)?;
+        Ok(vec![drawn])
     }
 }
 

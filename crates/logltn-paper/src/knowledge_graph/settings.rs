@@ -1,7 +1,5 @@
 //! How each graph is trained: chosen by the validation facts, one seed.
 
-use std::collections::BTreeMap;
-
 use logltn_learn::mine::Mine;
 
 use super::graph::GraphName;
@@ -72,9 +70,8 @@ impl Settings {
     }
 
     /// What results depend on.
-    pub fn shown(&self) -> BTreeMap<String, String> {
+    pub fn shown(&self) -> [(&'static str, String); 6] {
         [
-            ("version", env!("CARGO_PKG_VERSION").to_string()),
             ("rank", self.rank.to_string()),
             ("n3", self.cubes.to_string()),
             ("learning_rate", format!("{} to 0", self.learning_rate)),
@@ -82,8 +79,6 @@ impl Settings {
             ("batch", format!("{} from each end", self.batch)),
             ("weight_of_rules", format!("{}, as axioms", self.agreement)),
         ]
-        .map(|(key, value)| (key.to_string(), value))
-        .into()
     }
 }
 

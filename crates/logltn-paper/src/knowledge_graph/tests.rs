@@ -66,11 +66,8 @@ fn a_rule_finds_what_embeddings_cannot() {
         ..Options::default()
     };
     let mut task = KnowledgeGraph::new(&options).expect("a stand-in");
-    assert!(
-        task.data_title().contains("STAND-IN"),
-        "{}",
-        task.data_title()
-    );
+    let title = &task.about.data_title;
+    assert!(title.contains("STAND-IN"), "{title}");
     task.known = [&graph.train, &graph.valid, &graph.test]
         .into_iter()
         .flatten()
@@ -79,9 +76,7 @@ fn a_rule_finds_what_embeddings_cannot() {
     task.graph = graph;
     let job = |configuration| Job {
         configuration,
-        samples: None,
-        digits: None,
-        part: None,
+        portion: Portion::default(),
         run: 0,
         seed: 0,
     };

@@ -10,19 +10,19 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics};
-use logltn_report::{Chart, Curve, write_charts};
+use logltn_report::Curve;
 use logltn_train::train::Trainer;
 
 use super::clustering::largest;
-use super::curves::curves;
+use super::curves::{curves, draw_chart};
 use super::jobs::{Found, Progress};
 use super::mnist::{self, DIGITS};
 use super::published::others;
-use super::record::{Job, RunRecord};
-use super::training::{train, trainer};
+use super::record::{Job, Portion, RunRecord};
+use super::training::{predicate, train, trainer};
 use super::{
-    CONFIGURATIONS, Configuration, DataKind, Experiment, Metric, Options, Task, data_folders, load,
-    settings,
+    About, CONFIGURATIONS, Configuration, DataKind, Experiment, Metric, Options, Task,
+    data_folders, load,
 };
 pub use theory::addition_theory;
 
@@ -61,8 +61,8 @@ pub(super) const CEILING: Configuration =
 
 /// The task.
 pub(super) struct MultiAdd {
+    about: About,
     place: PathBuf,
-    settings: BTreeMap<String, String>,
     epochs: u64,
     digits: Vec<usize>,
     /// How many images there are for training and for testing.
@@ -77,6 +77,14 @@ fn sums(images: usize, digits: usize) -> usize {
     images / (2 * digits)
 }
 
+/// All training sums of numbers with this many digits.
+fn portion(images: [usize; 2], digits: usize) -> Portion {
+    Portion {
+        digits: Some(digits),
+        ..Portion::of(sums(images[0], digits))
+    }
+}
+
 /// How many sums of this many digits make a batch: as many as have 64 images, but at least one.
 fn addition_batch(digits: usize) -> usize {
     (BATCH_IMAGES / (2 * digits)).max(1)
@@ -84,6 +92,10 @@ fn addition_batch(digits: usize) -> usize {
 
 impl MultiAdd {
     pub fn new(options: &Options) -> Result<MultiAdd, Diagnostics> {
+        MultiAdd::with_images(options, IMAGES)
+    }
+
+    fn with_images(options: &Options, images: [usize; 2]) -> Result<MultiAdd, Diagnostics> {
         let mut digits = match (options.digits.is_empty(), options.quick) {
             (false, _) => options.digits.clone(),
             (true, true) => vec![1, 15],
@@ -106,34 +118,36 @@ impl MultiAdd {
             ("dropout", "0.4".to_string()),
             ("undecided", "true".to_string()),
         ];
+        let place = mnist::find(options.data.as_deref())?;
+        let title = format!(
+            "real: MNIST in {}; each image in one sum, operand k of row i of n is image k·n + i",
+            place.display()
+        );
+        let about = About::new(
+            &[ACCURACY, DIGIT_ACCURACY, MINUTES],
+            DataKind::Real,
+            title,
+            own,
+        );
+        let portions = digits.iter().map(|d| portion(images, *d));
         Ok(MultiAdd {
-            place: mnist::find(options.data.as_deref())?,
-            settings: settings(DataKind::Real, own),
+            about: About {
+                portions: portions.collect(),
+                ..about.with_configurations(&[SUMS, CEILING])
+            },
+            place,
             epochs,
             digits,
-            images: IMAGES,
+            images,
             work: PathBuf::new(),
             test_labels: Vec::new(),
-        })
-    }
-
-    /// How many training sums there are of numbers with this many digits.
-    fn samples_of(&self, digits: usize) -> usize {
-        sums(self.images[0], digits)
-    }
-
-    fn digits_of(&self, job: &Job) -> Result<usize, Diagnostics> {
-        (self.digits(job.samples)).ok_or_else(|| {
-            Diagnostic::error(Code::Internal, "a run without a number of digits").into()
         })
     }
 
     /// How many test sums of a hundred, and digits of a hundred, come out right when each image shows its likeliest
     /// digit.
     fn accuracy(&self, trainer: &mut Trainer, digits: usize) -> Result<[f64; 2], Diagnostics> {
-        let predicate = (trainer.project().theory().predicate("digit")).ok_or_else(|| {
-            Diagnostic::error(Code::Internal, "the theory of addition has no `digit`")
-        })?;
+        let predicate = predicate(trainer.project(), "digit")?;
         let count = sums(self.images[1], digits);
         let used = 2 * digits * count;
         let images: Vec<u32> = (0..used).map(|i| (self.images[0] + i) as u32).collect();
@@ -186,42 +200,13 @@ fn manifest_name(configuration: Configuration, digits: usize) -> String {
 }
 
 impl Experiment for MultiAdd {
-    fn metrics(&self) -> &'static [Metric] {
-        &[ACCURACY, DIGIT_ACCURACY, MINUTES]
+    fn about(&self) -> &About {
+        &self.about
     }
 
-    fn data(&self) -> DataKind {
-        DataKind::Real
-    }
-
-    fn data_title(&self) -> String {
-        format!(
-            "real: MNIST in {}; each image in one sum, operand k of row i of n is image k·n + i",
-            self.place.display()
-        )
-    }
-
-    fn configurations(&self) -> Vec<Configuration> {
-        vec![SUMS, CEILING]
-    }
-
-    fn samples(&self) -> Vec<Option<usize>> {
-        let samples = self.digits.iter().map(|&d| Some(self.samples_of(d)));
-        samples.collect()
-    }
-
-    fn digits(&self, samples: Option<usize>) -> Option<usize> {
-        let fits = |d: &usize| Some(self.samples_of(*d)) == samples;
-        self.digits.iter().copied().find(fits)
-    }
-
-    fn settings(&self) -> BTreeMap<String, String> {
-        self.settings.clone()
-    }
-
-    fn steps(&self, samples: Option<usize>) -> u64 {
-        let digits = self.digits(samples).unwrap_or(1);
-        self.epochs * samples.unwrap_or(0).div_ceil(addition_batch(digits)) as u64
+    fn steps(&self, portion: Portion) -> u64 {
+        let (samples, digits) = (portion.samples.unwrap_or(0), portion.digits.unwrap_or(1));
+        self.epochs * samples.div_ceil(addition_batch(digits)) as u64
     }
 
     fn prepare(&mut self, jobs: &[Job], folder: &Path) -> Result<(), Diagnostics> {
@@ -244,37 +229,29 @@ impl Experiment for MultiAdd {
         let images = mnist::idx([&train, &test], self.images);
         data_folders::write_files(folder, &[("images.idx", &images)])?;
         for &digits in &self.digits {
-            let [sums, labels] = theory::rows(&train, digits, self.samples_of(digits));
+            let [sums, labels] = theory::rows(&train, digits, sums(self.images[0], digits));
             let name = |what: &str, end: &str| format!("{what}-{digits}.{end}");
-            let write = |configuration, table, rows: &str, theory: String| {
-                let theory_name = name(table, "ltn");
-                let rows_name = name(table, "csv");
-                let manifest = manifest(&theory_name, table, &rows_name, digits, self.epochs);
-                data_folders::write_files(
-                    folder,
-                    &[
-                        (theory_name.as_str(), theory.as_bytes()),
-                        (rows_name.as_str(), rows.as_bytes()),
-                        (
-                            manifest_name(configuration, digits).as_str(),
-                            manifest.as_bytes(),
-                        ),
-                    ],
-                )
+            let write = |configuration, table, rows, theory| {
+                let [of_theory, of_rows] = ["ltn", "csv"].map(|end| name(table, end));
+                let manifest = manifest(&of_theory, table, &of_rows, digits, self.epochs);
+                let of_manifest = manifest_name(configuration, digits);
+                let files = [
+                    (of_theory, theory),
+                    (of_rows, rows),
+                    (of_manifest, manifest),
+                ];
+                data_folders::write_files(folder, &files)
             };
-            write(SUMS, "sums", &sums, addition_theory(digits))?;
-            write(
-                CEILING,
-                "labelled",
-                &labels,
-                theory::labelled_theory(digits),
-            )?;
+            write(SUMS, "sums", sums, addition_theory(digits))?;
+            let labelled = theory::labelled_theory(digits);
+            write(CEILING, "labelled", labels, labelled)?;
         }
         Ok(())
     }
 
     fn run(&self, job: &Job, progress: &Progress<'_>) -> Found {
-        let digits = self.digits_of(job)?;
+        let digits = (job.portion.digits)
+            .ok_or_else(|| Diagnostic::error(Code::Internal, "a run without a number of digits"))?;
         // Read anew for each run: all images of all numbers of digits at once would take gigabytes.
         let project = load(&self.work.join(manifest_name(job.configuration, digits)))?;
         let mut trainer = trainer(project, job)?;
@@ -303,34 +280,26 @@ impl Experiment for MultiAdd {
         records: &[(Job, RunRecord)],
         folder: &Path,
     ) -> Result<Vec<(String, String)>, Diagnostics> {
-        let chart = |title: String, x_label: &str, curves: Vec<Curve>| Chart {
-            title,
-            x_label: x_label.into(),
-            y_label: "accuracy, %".into(),
-            curves,
-            ..Chart::default()
+        let draw = |file: &str, title: String, x_label, curves| {
+            draw_chart(folder, file, title, [x_label, "accuracy, %"], curves)
         };
-        let mut charts = Vec::new();
+        let mut drawn = Vec::new();
         if self.digits.len() > 1 {
             let title = "Accuracy of the whole sum by the number of digits".to_string();
-            let chart = chart(title, "digits of each number", self.by_digits(records));
-            charts.push((chart, "digits.svg".to_string()));
+            let curves = self.by_digits(records);
+            drawn.push(draw("digits.svg", title, "digits of each number", curves)?);
         }
-        for &digits in &self.digits {
-            let samples = Some(self.samples_of(digits));
+        for (digits, &portion) in self.digits.iter().zip(&self.about.portions) {
             let title = format!(
                 "Accuracy of the whole sum during training, {digits} digits, mean over runs"
             );
-            let curves = curves(records, &self.configurations(), samples, ACCURACY);
-            charts.push((
-                chart(title, "epoch", curves),
-                format!("curves-{digits}.svg"),
-            ));
-        }
-        let mut drawn = Vec::new();
-        for (chart, name) in charts {
-            drawn.push((chart.title.clone(), name.clone()));
-            write_charts(&[chart], &folder.join(name))?;
+            let curves = curves(records, &self.about.configurations, portion, ACCURACY);
+            drawn.push(draw(
+                &format!("curves-{digits}.svg"),
+                title,
+                "epoch",
+                curves,
+            )?);
         }
         Ok(drawn)
     }
@@ -340,11 +309,10 @@ impl MultiAdd {
     /// A line for each configuration and each published system.
     fn by_digits(&self, records: &[(Job, RunRecord)]) -> Vec<Curve> {
         let mut series: BTreeMap<(usize, &str), Vec<(f64, f64)>> = BTreeMap::new();
-        for &digits in &self.digits {
-            let samples = Some(self.samples_of(digits));
-            for (at, configuration) in self.configurations().into_iter().enumerate() {
+        for (&digits, &portion) in self.digits.iter().zip(&self.about.portions) {
+            for (at, &configuration) in self.about.configurations.iter().enumerate() {
                 let values: Vec<f64> = (records.iter())
-                    .filter(|(j, _)| j.configuration == configuration && j.samples == samples)
+                    .filter(|(j, _)| j.configuration == configuration && j.portion == portion)
                     .filter_map(|(_, record)| record.metrics.get(ACCURACY.name).copied())
                     .collect();
                 if !values.is_empty() {
@@ -353,7 +321,7 @@ impl MultiAdd {
                     points.push((digits as f64, mean));
                 }
             }
-            for other in others(Task::MultiAdd, samples, ACCURACY.name) {
+            for other in others(Task::MultiAdd, portion.samples, ACCURACY.name) {
                 if let Some(figure) = other.figure {
                     let points = series.entry((usize::MAX, other.name)).or_default();
                     points.push((digits as f64, figure.mean));
@@ -399,26 +367,27 @@ mod tests {
             data: Some(data),
             ..Options::default()
         };
-        let mut task = MultiAdd::new(&options).expect("MNIST is in the repository");
-        task.images = [510, 120];
-        assert_eq!(task.samples(), [Some(255), Some(85)]);
-        assert_eq!(task.digits(Some(85)), Some(3));
+        let mut task =
+            MultiAdd::with_images(&options, [510, 120]).expect("MNIST is in the repository");
+        let [one, three] = task.about.portions[..] else {
+            panic!("{:?}", task.about.portions)
+        };
+        assert_eq!([one, three].map(|p| p.samples), [Some(255), Some(85)]);
+        assert_eq!([one, three].map(|p| p.digits), [Some(1), Some(3)]);
         // 8 batches of 32 sums, and 9 of 10.
-        assert_eq!([255, 85].map(|n| task.steps(Some(n))), [3 * 8, 3 * 9]);
-        let job = |configuration, samples, digits| Job {
+        assert_eq!([one, three].map(|p| task.steps(p)), [3 * 8, 3 * 9]);
+        let job = |configuration, portion| Job {
             configuration,
-            samples: Some(samples),
-            digits: Some(digits),
-            part: None,
+            portion,
             run: 0,
             seed: 1,
         };
-        let jobs = [job(CEILING, 255, 1), job(SUMS, 85, 3)];
+        let jobs = [job(CEILING, one), job(SUMS, three)];
         let folder = tempfile::tempdir().expect("a folder");
         task.prepare(&jobs, folder.path()).expect("files");
         let stop = AtomicBool::new(false);
         let mut records = run_all(&task, &jobs, folder.path(), &stop, &Quiet).expect("two runs");
-        records.sort_by_key(|(job, _)| job.digits);
+        records.sort_by_key(|(job, _)| job.portion.digits);
         let [(_, labelled), (_, summed)] = &records[..] else {
             panic!("{records:?}")
         };

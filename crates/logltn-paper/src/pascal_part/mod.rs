@@ -6,7 +6,6 @@ mod measures;
 mod project;
 mod split;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use logltn::theory::PredicateId;
@@ -18,11 +17,10 @@ use logltn_train::project::Project;
 use super::configuration::with_prob;
 use super::curves::curves;
 use super::jobs::{Found, Progress};
-use super::record::{Job, RunRecord};
-use super::training::{train, trainer};
+use super::record::{Job, Portion, RunRecord};
+use super::training::{predicate, train, trainer};
 use super::{
-    CONFIGURATIONS, Configuration, DataKind, Experiment, Metric, Options, data_folders, load,
-    settings,
+    About, CONFIGURATIONS, Configuration, DataKind, Experiment, Metric, Options, data_folders, load,
 };
 use crate::standin::SceneBox;
 use annotations::Annotations;
@@ -84,8 +82,8 @@ enum Place {
 
 /// The task.
 pub(super) struct PascalPart {
+    about: About,
     place: Place,
-    settings: BTreeMap<String, String>,
     options: Options,
     steps: u64,
     look: Look,
@@ -116,8 +114,18 @@ impl PascalPart {
         }
         let steps = options.steps.unwrap_or(STEPS);
         let alpha_end = [("alpha_end", options.alpha_end.to_string())];
-        let mut settings = settings(kind(&place), alpha_end);
-        let mut set = |key: &str, value: String| settings.insert(key.into(), value);
+        let (kind, metrics) = match place {
+            Place::Hdf5(_) => (DataKind::Real, &METRICS),
+            _ => (DataKind::SimulatedFeatures, &SIMULATED_METRICS),
+        };
+        let names = ["prod", "stable-2", "stable-6", "logltn"];
+        let own = |c: &Configuration| names.contains(&c.name);
+        let of_the_paper: Vec<Configuration> = CONFIGURATIONS.into_iter().filter(own).collect();
+        let mut about = About {
+            configurations: with_prob(&of_the_paper),
+            ..About::new(metrics, kind, data_title(&place), alpha_end)
+        };
+        let mut set = |key: &str, value: String| about.settings.insert(key.into(), value);
         set("steps", steps.to_string());
         let annotations = match place {
             Place::Nowhere => "made up",
@@ -139,8 +147,8 @@ impl PascalPart {
         let moved = if options.released { "twice" } else { "once" };
         set("type_network_moved", format!("{moved} a step"));
         Ok(PascalPart {
+            about,
             place,
-            settings,
             options: options.clone(),
             steps,
             look,
@@ -217,9 +225,6 @@ impl PascalPart {
             project::theory(self.options.released),
         ));
         files.push(("pascal_part.toml".into(), manifest));
-        let files: Vec<(&str, &[u8])> = (files.iter())
-            .map(|(name, text)| (name.as_str(), text.as_bytes()))
-            .collect();
         data_folders::write_files(folder, &files)
     }
 
@@ -273,54 +278,26 @@ fn look(options: &Options, place: &Place) -> Result<Look, Diagnostics> {
     Ok(Look { noise, rectified })
 }
 
-fn kind(place: &Place) -> DataKind {
+fn data_title(place: &Place) -> String {
+    const WHY: &str = "Figures say how configurations compare, not how good they are on pictures";
     match place {
-        Place::Hdf5(_) => DataKind::Real,
-        _ => DataKind::SimulatedFeatures,
+        Place::Hdf5(folder) => format!("real: annotations and features in {}", folder.display()),
+        Place::Annotations(folder) => format!(
+            "SIMULATED features of the real annotations in {}. {WHY}",
+            folder.display()
+        ),
+        Place::Nowhere => format!(
+            "SIMULATED features of made-up pictures. {WHY}; `--data DIR` names a folder with the real annotations in pascal-part/"
+        ),
     }
 }
 
 impl Experiment for PascalPart {
-    fn metrics(&self) -> &'static [Metric] {
-        match self.data() {
-            DataKind::Real => &METRICS,
-            _ => &SIMULATED_METRICS,
-        }
+    fn about(&self) -> &About {
+        &self.about
     }
 
-    fn data(&self) -> DataKind {
-        kind(&self.place)
-    }
-
-    fn data_title(&self) -> String {
-        const WHY: &str =
-            "Figures say how configurations compare, not how good they are on pictures";
-        match &self.place {
-            Place::Hdf5(folder) => {
-                format!("real: annotations and features in {}", folder.display())
-            }
-            Place::Annotations(folder) => format!(
-                "SIMULATED features of the real annotations in {}. {WHY}",
-                folder.display()
-            ),
-            Place::Nowhere => format!(
-                "SIMULATED features of made-up pictures. {WHY}; `--data DIR` names a folder with the real annotations in pascal-part/"
-            ),
-        }
-    }
-
-    fn configurations(&self) -> Vec<Configuration> {
-        let names = ["prod", "stable-2", "stable-6", "logltn"];
-        let own = |c: &Configuration| names.contains(&c.name);
-        let of_the_paper: Vec<Configuration> = CONFIGURATIONS.into_iter().filter(own).collect();
-        with_prob(&of_the_paper)
-    }
-
-    fn settings(&self) -> BTreeMap<String, String> {
-        self.settings.clone()
-    }
-
-    fn steps(&self, _: Option<usize>) -> u64 {
+    fn steps(&self, _: Portion) -> u64 {
         self.steps
     }
 
@@ -335,18 +312,15 @@ impl Experiment for PascalPart {
         self.write_files(folder, &annotations, &split)?;
         project::write_boxes(folder, &annotations, features, width)?;
         let project = load(&folder.join("pascal_part.toml"))?;
-        let theory = project.theory();
-        let (Some(type_of), Some(part_of)) =
-            (theory.predicate("type"), theory.predicate("part_of"))
-        else {
-            let message = "the theory of PASCAL-Part lacks `type` or `part_of`";
-            return Err(Diagnostic::error(Code::Internal, message).into());
-        };
+        let predicates = [
+            predicate(&project, "type")?,
+            predicate(&project, "part_of")?,
+        ];
         let Annotations { train, test } = annotations;
         let tests = |every: usize| TestSet::new(&test, train.len(), every);
         self.loaded = Some(Loaded {
             project,
-            predicates: [type_of, part_of],
+            predicates,
             pairs,
             test: tests(1),
             sample: tests(CURVES_ON),
@@ -392,12 +366,12 @@ impl Experiment for PascalPart {
     ) -> Result<Vec<(String, String)>, Diagnostics> {
         let title = format!(
             "During training, mean over runs, on every {CURVES_ON}th test picture{}",
-            match self.data() {
+            match self.about.data {
                 DataKind::Real => "",
                 _ => ": SIMULATED features",
             }
         );
-        let charts: Vec<Chart> = (METRICS.iter().zip(self.metrics()))
+        let charts: Vec<Chart> = (METRICS.iter().zip(self.about.metrics))
             .map(|(&metric, shown)| {
                 let scaled = match metric.smaller_is_better {
                     true => ", scaled up",
@@ -407,7 +381,12 @@ impl Experiment for PascalPart {
                     title: format!("{} (every {CURVES_ON}th picture{scaled})", shown.title),
                     x_label: "step".into(),
                     y_label: metric.name.into(),
-                    curves: curves(records, &self.configurations(), None, metric),
+                    curves: curves(
+                        records,
+                        &self.about.configurations,
+                        Portion::default(),
+                        metric,
+                    ),
                     ..Chart::default()
                 }
             })

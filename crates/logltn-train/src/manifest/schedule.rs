@@ -184,7 +184,7 @@ fn read_steps<'d>(at: &Item<'d>, read: impl Fn(&Item<'d>, End) -> Option<f64>) -
 
 /// One of α, p and p_forall by its name.
 pub(super) fn read_parameter(name: &'static str, item: &Item<'_>) -> Option<Schedule> {
-    let check = |v, _| Parameters::check(name, v).map_err(|e| e.expected());
+    let check = |v, _| Parameters::check(name, v).map_err(|_| Parameters::expected(name));
     read_schedule(item, check).map(|read| read.value)
 }
 

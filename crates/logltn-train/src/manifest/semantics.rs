@@ -30,11 +30,9 @@ pub(super) fn read(item: &Item<'_>) -> Option<Semantics> {
             Ok(changed) => semantics = changed,
             Err(error) => {
                 sound = false;
-                let what = format!("`{}`: {error}", item.path);
-                item.wrong(
-                    "",
-                    Diagnostic::error(error.code(), what).maybe_help(error.help()),
-                );
+                let what = format!("`{}`: {}", item.path, error.message());
+                let help = error.help_text().map(str::to_string);
+                item.wrong("", Diagnostic::error(error.code(), what).maybe_help(help));
             }
         }
     }
@@ -44,8 +42,7 @@ pub(super) fn read(item: &Item<'_>) -> Option<Semantics> {
             Ok(changed) => semantics = changed,
             Err(error) => {
                 sound = false;
-                let wrong = Diagnostic::error(error.code(), error.to_string());
-                eps.wrong("", wrong.maybe_help(error.help()));
+                eps.wrong("", error);
             }
         }
         if semantics.space == Space::Log {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use logltn::theory::{ArgumentSort, FunctionId, PredicateId, SortId};
 use logltn::{Diagnostics, OutputKind};
 use logltn_learn::{Asked, Field, Ground, KnowledgeBase, Model, largest};
+use serde::Serialize;
 
 use super::ask::Questions;
 use super::run_weights::RunWeights;
@@ -22,7 +23,7 @@ pub struct Seen {
 }
 
 /// The value of a network for an individual.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Moved {
     /// The predicate or function.
     pub symbol: String,

@@ -8,7 +8,8 @@ use rustc_hash::FxHashMap;
 use super::order::Order;
 use super::proposition::Proposition;
 use super::store::{FALSE, Formula, Id, Store, TRUE};
-use super::{Circuit, Implications, Node, Root, sums};
+use super::{Circuit, Implications, Node, Part, Root, sums};
+use crate::connected::connected;
 use crate::recursion::deep;
 
 /// How long a compilation may take, and how many edges its circuit may have.
@@ -215,33 +216,11 @@ impl Compiler<'_> {
 
     /// Groups members that have common variables, in the order of the first member of each group.
     fn components(&self, members: &[Id]) -> Vec<Vec<Id>> {
-        let mut owner: FxHashMap<u32, u32> = FxHashMap::default();
-        let mut leader: Vec<u32> = (0..members.len() as u32).collect();
-        fn find(leader: &mut [u32], mut i: u32) -> u32 {
-            while leader[i as usize] != i {
-                leader[i as usize] = leader[leader[i as usize] as usize];
-                i = leader[i as usize];
-            }
-            i
-        }
-        for (i, member) in members.iter().enumerate() {
-            for var in self.store.variables(*member) {
-                let other = *owner.entry(*var).or_insert(i as u32);
-                let (a, b) = (find(&mut leader, i as u32), find(&mut leader, other));
-                leader[a.max(b) as usize] = a.min(b);
-            }
-        }
-        let mut place: FxHashMap<u32, usize> = FxHashMap::default();
-        let mut parts: Vec<Vec<Id>> = Vec::new();
-        for (i, member) in members.iter().enumerate() {
-            let first = find(&mut leader, i as u32);
-            let at = *place.entry(first).or_insert_with(|| {
-                parts.push(Vec::new());
-                parts.len() - 1
-            });
-            parts[at].push(*member);
-        }
-        parts
+        let groups = connected(members.len(), |i, visit| {
+            (self.store.variables(members[i]).iter()).for_each(|v| visit(*v));
+        });
+        let group = |group: Vec<u32>| group.iter().map(|i| members[*i as usize]).collect();
+        groups.into_iter().map(group).collect()
     }
 
     /// A sum over the states of a variable; states that leave the same formula are grouped.
@@ -377,15 +356,23 @@ impl Nodes {
         if let Some(known) = self.unique.get(&(kind, key.clone())) {
             return *known;
         }
-        let circuit = &mut self.circuit;
-        let list = match kind {
-            0 => &mut circuit.states,
-            _ => &mut circuit.children,
+        let number = self.circuit.push(kind, &key);
+        self.unique.insert((kind, key), number);
+        number
+    }
+}
+
+impl Circuit {
+    /// Adds a node: the variable and the states of a leaf, or the children of a product or a sum.
+    fn push(&mut self, kind: u8, key: &[u32]) -> u32 {
+        let (list, own) = match kind {
+            0 => (&mut self.states, &key[1..]),
+            _ => (&mut self.children, key),
         };
         let from = list.len() as u32;
-        list.extend_from_slice(if kind == 0 { &key[1..] } else { &key });
+        list.extend_from_slice(own);
         let to = list.len() as u32;
-        circuit.nodes.push(match kind {
+        self.nodes.push(match kind {
             0 => Node::Leaf {
                 var: key[0],
                 from,
@@ -394,9 +381,7 @@ impl Nodes {
             1 => Node::Product { from, to },
             _ => Node::Sum { from, to },
         });
-        let number = circuit.nodes.len() as u32 - 1;
-        self.unique.insert((kind, key), number);
-        number
+        self.nodes.len() as u32 - 1
     }
 }
 
@@ -413,10 +398,10 @@ fn pruned(circuit: Circuit) -> Circuit {
     let mut used = vec![false; circuit.nodes.len()];
     used[root as usize] = true;
     for at in (0..=root as usize).rev() {
-        if let (true, Node::Product { from, to } | Node::Sum { from, to }) =
-            (used[at], circuit.nodes[at])
+        if let (true, Part::Product(children) | Part::Sum(children)) =
+            (used[at], circuit.part(circuit.nodes[at]))
         {
-            (circuit.children_of(from, to).iter()).for_each(|c| used[*c as usize] = true);
+            children.iter().for_each(|c| used[*c as usize] = true);
         }
     }
     let mut number = vec![0; circuit.nodes.len()];
@@ -425,36 +410,13 @@ fn pruned(circuit: Circuit) -> Circuit {
         slots: circuit.slots.clone(),
         ..Circuit::default()
     };
-    for (at, node) in circuit.nodes.iter().enumerate().filter(|(at, _)| used[*at]) {
-        let copied = match *node {
-            Node::Leaf { var, from, to } => {
-                let start = kept.states.len() as u32;
-                kept.states.extend_from_slice(circuit.states_of(from, to));
-                Node::Leaf {
-                    var,
-                    from: start,
-                    to: kept.states.len() as u32,
-                }
-            }
-            Node::Product { from, to } | Node::Sum { from, to } => {
-                let start = kept.children.len() as u32;
-                let children = circuit.children_of(from, to).iter();
-                kept.children.extend(children.map(|c| number[*c as usize]));
-                let end = kept.children.len() as u32;
-                match node {
-                    Node::Product { .. } => Node::Product {
-                        from: start,
-                        to: end,
-                    },
-                    _ => Node::Sum {
-                        from: start,
-                        to: end,
-                    },
-                }
-            }
+    for (at, part) in circuit.parts().filter(|(at, _)| used[*at]) {
+        let (kind, key) = match part {
+            Part::Leaf(var, states) => (0, [&[var], states].concat()),
+            Part::Product(children) => (1, children.iter().map(|c| number[*c as usize]).collect()),
+            Part::Sum(children) => (2, children.iter().map(|c| number[*c as usize]).collect()),
         };
-        number[at] = kept.nodes.len() as u32;
-        kept.nodes.push(copied);
+        number[at] = kept.push(kind, &key);
     }
     kept.root = Root::Node(number[root as usize]);
     kept

@@ -1,6 +1,6 @@
 //! How many worlds make a formula true, exactly.
 
-use super::{Circuit, Node, Root};
+use super::{Circuit, Part, Root};
 use crate::natural::Natural;
 
 impl Circuit {
@@ -15,33 +15,32 @@ impl Circuit {
             free.for_each(|v| count.scale(self.domains[*v as usize]));
             count
         };
-        for node in &self.nodes {
-            let scope = |from: u32, to: u32, counts: &[(Natural, Vec<u32>)]| {
-                let children = self.children_of(from, to).iter();
-                let mut scope: Vec<u32> = (children)
+        for (_, part) in self.parts() {
+            let scope = |children: &[u32], counts: &[(Natural, Vec<u32>)]| {
+                let mut scope: Vec<u32> = (children.iter())
                     .flat_map(|c| counts[*c as usize].1.iter().copied())
                     .collect();
                 scope.sort_unstable();
                 scope.dedup();
                 scope
             };
-            let own = match *node {
-                Node::Leaf { var, from, to } => {
+            let own = match part {
+                Part::Leaf(var, own) => {
                     let mut states = Natural::one();
-                    states.scale(to - from);
+                    states.scale(own.len() as u32);
                     (states, vec![var])
                 }
-                Node::Product { from, to } => {
+                Part::Product(children) => {
                     let mut product = Natural::one();
-                    for child in self.children_of(from, to) {
+                    for child in children {
                         product = product.times(&counts[*child as usize].0);
                     }
-                    (product, scope(from, to, &counts))
+                    (product, scope(children, &counts))
                 }
-                Node::Sum { from, to } => {
-                    let scope = scope(from, to, &counts);
+                Part::Sum(children) => {
+                    let scope = scope(children, &counts);
                     let mut sum = Natural::default();
-                    for child in self.children_of(from, to) {
+                    for child in children {
                         sum.add(&widened(&counts[*child as usize], &scope));
                     }
                     (sum, scope)

@@ -3,7 +3,7 @@
 //! Arrays hold one number for each lane, lane after lane within a node or a state. Weights are logs of probabilities; those
 //! of a variable add up to 1.
 
-use super::{Circuit, Node, Root};
+use super::{Circuit, Part, Root};
 
 /// The logs of the weights of all states, `lanes` numbers each.
 #[derive(Clone, Copy, Debug)]
@@ -80,29 +80,27 @@ impl Lanes {
         };
         self.up.resize(circuit.nodes.len() * lanes, 0.0);
         self.scratch.resize(lanes, 0.0);
-        for (at, node) in circuit.nodes.iter().enumerate() {
+        for (at, part) in circuit.parts() {
             let (done, rest) = self.up.split_at_mut(at * lanes);
             let own = &mut rest[..lanes];
-            match *node {
-                Node::Leaf { var, from, to } => {
+            match part {
+                Part::Leaf(var, states) => {
                     let first = circuit.slots[var as usize];
-                    let states = circuit.states_of(from, to);
                     let of = |state: &u32| weights.of((first + state) as usize);
                     match states {
                         [only] => own.copy_from_slice(of(only)),
                         _ => log_sum_exp(states.iter().map(of), &mut self.scratch, own),
                     }
                 }
-                Node::Product { from, to } => {
+                Part::Product(children) => {
                     own.fill(0.0);
-                    for child in circuit.children_of(from, to) {
+                    for child in children {
                         let child = row(done, *child as usize, lanes);
                         own.iter_mut().zip(child).for_each(|(o, c)| *o += c);
                     }
                 }
-                Node::Sum { from, to } => {
-                    let children = circuit.children_of(from, to).iter();
-                    let rows = children.map(|c| row(done, *c as usize, lanes));
+                Part::Sum(children) => {
+                    let rows = children.iter().map(|c| row(done, *c as usize, lanes));
                     log_sum_exp(rows, &mut self.scratch, own);
                 }
             }
@@ -129,17 +127,16 @@ impl Lanes {
         let value = row(&self.up, root as usize, lanes);
         let start = row_mut(&mut self.down, root as usize, lanes);
         (start.iter_mut().zip(value)).for_each(|(d, v)| *d = possible(v));
-        for (at, node) in circuit.nodes.iter().enumerate().rev() {
-            let (children, own) = self.down.split_at_mut(at * lanes);
+        for (at, part) in circuit.parts().rev() {
+            let (below, own) = self.down.split_at_mut(at * lanes);
             let own = &own[..lanes];
             if own.iter().all(|d| *d == 0.0) {
                 continue;
             }
             let value = row(&self.up, at, lanes);
-            match *node {
-                Node::Leaf { var, from, to } => {
+            match part {
+                Part::Leaf(var, states) => {
                     let first = circuit.slots[var as usize];
-                    let states = circuit.states_of(from, to);
                     for state in states {
                         let slot = (first + state) as usize;
                         let weight = weights.of(slot);
@@ -152,19 +149,19 @@ impl Lanes {
                         }
                     }
                 }
-                Node::Product { from, to } => {
-                    for child in circuit.children_of(from, to) {
-                        let child = row_mut(children, *child as usize, lanes);
+                Part::Product(children) => {
+                    for child in children {
+                        let child = row_mut(below, *child as usize, lanes);
                         child.iter_mut().zip(own).for_each(|(c, o)| *c += o);
                     }
                 }
-                Node::Sum { from, to } => {
-                    for child in circuit.children_of(from, to) {
-                        let below = row(&self.up, *child as usize, lanes);
-                        let child = row_mut(children, *child as usize, lanes);
+                Part::Sum(children) => {
+                    for child in children {
+                        let up = row(&self.up, *child as usize, lanes);
+                        let child = row_mut(below, *child as usize, lanes);
                         for lane in 0..lanes {
                             if own[lane] != 0.0 {
-                                child[lane] += own[lane] * (below[lane] - value[lane]).exp();
+                                child[lane] += own[lane] * (up[lane] - value[lane]).exp();
                             }
                         }
                     }
@@ -187,21 +184,20 @@ impl Lanes {
         self.down
             .resize(circuit.nodes.len() * lanes, f64::NEG_INFINITY);
         row_mut(&mut self.down, root as usize, lanes).fill(0.0);
-        for (at, node) in circuit.nodes.iter().enumerate().rev() {
+        for (at, part) in circuit.parts().rev() {
             let (below, own) = self.down.split_at_mut(at * lanes);
             let own = &own[..lanes];
-            match *node {
-                Node::Leaf { var, from, to } => {
+            match part {
+                Part::Leaf(var, states) => {
                     let first = circuit.slots[var as usize];
-                    for state in circuit.states_of(from, to) {
+                    for state in states {
                         let out = row_mut(out, (first + state) as usize, lanes);
                         out.iter_mut()
                             .zip(own)
                             .for_each(|(o, d)| *o = log_add(*o, *d));
                     }
                 }
-                Node::Product { from, to } => {
-                    let children = circuit.children_of(from, to);
+                Part::Product(children) => {
                     for lane in 0..lanes {
                         let value = |c: &u32| self.up[*c as usize * lanes + lane];
                         let finite = children.iter().map(value).filter(|v| v.is_finite());
@@ -219,8 +215,8 @@ impl Lanes {
                         }
                     }
                 }
-                Node::Sum { from, to } => {
-                    for child in circuit.children_of(from, to) {
+                Part::Sum(children) => {
+                    for child in children {
                         let child = row_mut(below, *child as usize, lanes);
                         child
                             .iter_mut()
@@ -253,7 +249,7 @@ impl Lanes {
     ) {
         let lanes = weights.lanes;
         out[..circuit.slot_count() * lanes].fill(0.0);
-        let Root::Node(root) = circuit.root else {
+        let Root::Node(_) = circuit.root else {
             return;
         };
         let count = circuit.nodes.len() * lanes;
@@ -261,14 +257,13 @@ impl Lanes {
         self.up_tangent.resize(count, 0.0);
         self.down_tangent.clear();
         self.down_tangent.resize(count, 0.0);
-        for (at, node) in circuit.nodes.iter().enumerate() {
+        for (at, part) in circuit.parts() {
             let (done, own) = self.up_tangent.split_at_mut(at * lanes);
             let own = &mut own[..lanes];
             let value = row(&self.up, at, lanes);
-            match *node {
-                Node::Leaf { var, from, to } => {
+            match part {
+                Part::Leaf(var, states) => {
                     let first = circuit.slots[var as usize];
-                    let states = circuit.states_of(from, to);
                     for state in states {
                         let slot = (first + state) as usize;
                         let (weight, along) = (weights.of(slot), row(direction, slot, lanes));
@@ -278,14 +273,14 @@ impl Lanes {
                         }
                     }
                 }
-                Node::Product { from, to } => {
-                    for child in circuit.children_of(from, to) {
+                Part::Product(children) => {
+                    for child in children {
                         let child = row(done, *child as usize, lanes);
                         own.iter_mut().zip(child).for_each(|(o, c)| *o += c);
                     }
                 }
-                Node::Sum { from, to } => {
-                    for child in circuit.children_of(from, to) {
+                Part::Sum(children) => {
+                    for child in children {
                         let below = row(&self.up, *child as usize, lanes);
                         let child = row(done, *child as usize, lanes);
                         for lane in 0..lanes {
@@ -295,16 +290,14 @@ impl Lanes {
                 }
             }
         }
-        let _ = root; // the root's share is 1 whatever the weights
-        for (at, node) in circuit.nodes.iter().enumerate().rev() {
+        for (at, part) in circuit.parts().rev() {
             let (below, own) = self.down_tangent.split_at_mut(at * lanes);
             let own = &own[..lanes];
             let flow = row(&self.down, at, lanes);
             let (value, tangent) = (row(&self.up, at, lanes), row(&self.up_tangent, at, lanes));
-            match *node {
-                Node::Leaf { var, from, to } => {
+            match part {
+                Part::Leaf(var, states) => {
                     let first = circuit.slots[var as usize];
-                    let states = circuit.states_of(from, to);
                     for state in states {
                         let slot = (first + state) as usize;
                         let (weight, along) = (weights.of(slot), row(direction, slot, lanes));
@@ -316,14 +309,14 @@ impl Lanes {
                         }
                     }
                 }
-                Node::Product { from, to } => {
-                    for child in circuit.children_of(from, to) {
+                Part::Product(children) => {
+                    for child in children {
                         let child = row_mut(below, *child as usize, lanes);
                         child.iter_mut().zip(own).for_each(|(c, o)| *c += o);
                     }
                 }
-                Node::Sum { from, to } => {
-                    for child in circuit.children_of(from, to) {
+                Part::Sum(children) => {
+                    for child in children {
                         let at = *child as usize;
                         let (up, along) =
                             (row(&self.up, at, lanes), row(&self.up_tangent, at, lanes));
@@ -358,23 +351,23 @@ impl Lanes {
         let chosen = |var: u32, states: &[u32]| {
             first_greatest(states.iter().copied(), |s| weight(var as usize, s))
         };
-        for (at, node) in circuit.nodes.iter().enumerate() {
-            let (value, preference) = match *node {
+        for (at, part) in circuit.parts() {
+            let (value, preference) = match part {
                 // The loss in log probability compared with the free variable's best state.
-                Node::Leaf { var, from, to } => {
-                    let state = chosen(var, circuit.states_of(from, to));
+                Part::Leaf(var, states) => {
+                    let state = chosen(var, states);
                     let best = best[var as usize];
                     let loss = weight(var as usize, state) - weight(var as usize, best);
                     (loss, f64::from(best) - f64::from(state))
                 }
-                Node::Product { from, to } => {
-                    let children = circuit.children_of(from, to).iter().map(|c| *c as usize);
+                Part::Product(children) => {
+                    let children = children.iter().map(|c| *c as usize);
                     children.fold((0.0, 0.0), |(v, p), c| {
                         (v + self.up[c], p + self.preference[c])
                     })
                 }
-                Node::Sum { from, to } => {
-                    let child = self.best_child(circuit.children_of(from, to));
+                Part::Sum(children) => {
+                    let child = self.best_child(children);
                     (self.up[child], self.preference[child])
                 }
             };
@@ -385,15 +378,15 @@ impl Lanes {
         }
         let mut open = vec![root];
         while let Some(at) = open.pop() {
-            match circuit.nodes[at] {
-                Node::Leaf { var, from, to } => {
-                    world[var as usize] = chosen(var, circuit.states_of(from, to));
+            match circuit.part(circuit.nodes[at]) {
+                Part::Leaf(var, states) => {
+                    world[var as usize] = chosen(var, states);
                 }
-                Node::Product { from, to } => {
-                    open.extend(circuit.children_of(from, to).iter().map(|c| *c as usize));
+                Part::Product(children) => {
+                    open.extend(children.iter().map(|c| *c as usize));
                 }
-                Node::Sum { from, to } => {
-                    open.push(self.best_child(circuit.children_of(from, to)));
+                Part::Sum(children) => {
+                    open.push(self.best_child(children));
                 }
             }
         }
@@ -425,14 +418,14 @@ impl Lanes {
         if let Root::Node(root) = circuit.root {
             let mut open = vec![root];
             while let Some(at) = open.pop() {
-                match circuit.nodes[at as usize] {
-                    Node::Leaf { var, from, to } => {
-                        let states = circuit.states_of(from, to).iter().copied();
+                match circuit.part(circuit.nodes[at as usize]) {
+                    Part::Leaf(var, states) => {
+                        let states = states.iter().copied();
                         world[var as usize] = pick(unit(at as usize), states, |s| weight(var, s));
                     }
-                    Node::Product { from, to } => open.extend(circuit.children_of(from, to)),
-                    Node::Sum { from, to } => {
-                        let children = circuit.children_of(from, to).iter().copied();
+                    Part::Product(children) => open.extend(children),
+                    Part::Sum(children) => {
+                        let children = children.iter().copied();
                         open.push(pick(unit(at as usize), children, |c| self.up[c as usize]));
                     }
                 }

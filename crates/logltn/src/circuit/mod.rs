@@ -55,7 +55,7 @@ pub(crate) enum Root {
     Node(u32),
 }
 
-/// A part of a circuit; ranges point into [`Circuit::children`] or [`Circuit::states`].
+/// Where a part of a circuit is; ranges point into [`Circuit::children`] or [`Circuit::states`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Node {
     /// The variable is in one of these states.
@@ -66,21 +66,33 @@ pub(crate) enum Node {
     Sum { from: u32, to: u32 },
 }
 
+/// A node with its children, or a variable with its states.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Part<'c> {
+    Leaf(u32, &'c [u32]),
+    Product(&'c [u32]),
+    Sum(&'c [u32]),
+}
+
 impl Circuit {
     pub fn edges(&self) -> usize {
         self.children.len()
     }
 
-    fn range(list: &[u32], from: u32, to: u32) -> &[u32] {
-        &list[from as usize..to as usize]
+    /// A node with what is in it.
+    pub fn part(&self, node: Node) -> Part<'_> {
+        let range = |from: u32, to: u32| from as usize..to as usize;
+        match node {
+            Node::Leaf { var, from, to } => Part::Leaf(var, &self.states[range(from, to)]),
+            Node::Product { from, to } => Part::Product(&self.children[range(from, to)]),
+            Node::Sum { from, to } => Part::Sum(&self.children[range(from, to)]),
+        }
     }
 
-    pub fn states_of(&self, from: u32, to: u32) -> &[u32] {
-        Self::range(&self.states, from, to)
-    }
-
-    pub fn children_of(&self, from: u32, to: u32) -> &[u32] {
-        Self::range(&self.children, from, to)
+    /// All parts, children before parents.
+    pub fn parts(&self) -> impl DoubleEndedIterator<Item = (usize, Part<'_>)> {
+        let parts = self.nodes.iter().map(|node| self.part(*node));
+        (0..self.nodes.len()).zip(parts)
     }
 
     /// How many states all variables have together.

@@ -22,20 +22,15 @@ pub(crate) enum Proposition {
 // As high as the formulas of a theory.
 impl Clone for Proposition {
     fn clone(&self) -> Proposition {
+        let members = |members: &[Proposition]| deep(|| members.to_vec());
         match self {
-            Proposition::True => Proposition::True,
-            Proposition::False => Proposition::False,
-            &Proposition::Is {
+            Proposition::And(all) => Proposition::And(members(all)),
+            Proposition::Or(all) => Proposition::Or(members(all)),
+            other => other.mapped(&|var, state, positive| Proposition::Is {
                 var,
                 state,
                 positive,
-            } => Proposition::Is {
-                var,
-                state,
-                positive,
-            },
-            Proposition::And(members) => deep(|| Proposition::And(members.clone())),
-            Proposition::Or(members) => deep(|| Proposition::Or(members.clone())),
+            }),
         }
     }
 }
@@ -72,17 +67,51 @@ impl Proposition {
         }
     }
 
+    /// The formula with others in place of its literals, by variable, state and sign.
+    pub fn mapped(&self, literal: &dyn Fn(u32, u32, bool) -> Proposition) -> Proposition {
+        let all = |members: &[Proposition], and: bool| {
+            deep(|| Proposition::connective(and, members.iter().map(|m| m.mapped(literal))))
+        };
+        match self {
+            Proposition::True => Proposition::True,
+            Proposition::False => Proposition::False,
+            &Proposition::Is {
+                var,
+                state,
+                positive,
+            } => literal(var, state, positive),
+            Proposition::And(members) => all(members, true),
+            Proposition::Or(members) => all(members, false),
+        }
+    }
+
+    /// The same formula with other numbers for its variables.
+    pub fn renamed(&self, name: &dyn Fn(u32) -> u32) -> Proposition {
+        self.mapped(&|var, state, positive| Proposition::Is {
+            var: name(var),
+            state,
+            positive,
+        })
+    }
+
+    /// Calls `visit` with each literal, as often as it occurs: its variable, state and sign.
+    pub fn each_literal(&self, visit: &mut impl FnMut(u32, u32, bool)) {
+        match *self {
+            Proposition::True | Proposition::False => {}
+            Proposition::Is {
+                var,
+                state,
+                positive,
+            } => visit(var, state, positive),
+            Proposition::And(ref members) | Proposition::Or(ref members) => {
+                deep(|| members.iter().for_each(|m| m.each_literal(visit)));
+            }
+        }
+    }
+
     /// Calls `visit` with each variable, as often as it occurs.
     pub fn each_variable(&self, visit: &mut impl FnMut(u32)) {
-        match self {
-            Proposition::True | Proposition::False => {}
-            Proposition::Is { var, .. } => visit(*var),
-            Proposition::And(members) | Proposition::Or(members) => deep(|| {
-                for member in members {
-                    member.each_variable(visit);
-                }
-            }),
-        }
+        self.each_literal(&mut |var, _, _| visit(var));
     }
 }
 

@@ -40,6 +40,11 @@ impl ColumnData {
         }
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The cells of some rows, in their order.
     ///
     /// # Panics

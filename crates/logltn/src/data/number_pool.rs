@@ -10,7 +10,6 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::{ColumnData, Data, FunctionData};
-use crate::recursion::deep;
 use crate::theory::*;
 
 /// Distinct numbers, in the order in which they were found.
@@ -39,13 +38,9 @@ impl NumberPool {
         for axiom in theory.formulas() {
             let mut used = Vec::new();
             let mut columns = Vec::new();
-            formula(
-                &axiom.formula,
-                &mut used,
-                &mut columns,
-                &mut functions,
-                &mut add,
-            );
+            for part in axiom.formula.parts() {
+                formula(part, &mut used, &mut columns, &mut functions, &mut add);
+            }
             for (table, variables) in columns {
                 let Some(data) = data.table(table) else {
                     continue;
@@ -114,9 +109,4 @@ fn formula(
         } => columns.push((*table, variables.clone())),
         _ => {}
     }
-    deep(|| {
-        for child in formula.children() {
-            self::formula(child, used, columns, functions, add);
-        }
-    });
 }

@@ -1,9 +1,8 @@
 //! The answers to a question.
 
-use super::rank::Order;
+use super::rank::{Found, Order};
 use super::{Engine, Precision};
 use crate::diagnostic::Diagnostics;
-use crate::guard::{Scope, TableIndexes};
 use crate::parameters::Parameters;
 use crate::plan::individual::Bound;
 
@@ -63,27 +62,13 @@ impl<T: Precision> Engine<T> {
         let ranks = self.ranks(parameters, Order::TruestFirst, top)?;
         let ranks = ranks.into_iter().next().flatten().unwrap_or_default();
         let plan = &self.ground.plan;
-        let exec = &plan.programs[0];
-        let indexes = TableIndexes::default();
-        let scope = Scope {
-            data: &plan.data,
-            variables: &plan.data.theory().axioms[exec.axiom].variables,
-            indexes: &indexes,
+        let answer = |found: &Found| Answer {
+            binding: plan.bound(0, &found.codes),
+            truth: found.truth,
         };
-        let mut answers = Vec::with_capacity(ranks.first.len());
-        if let Some(ranking) = &exec.ranking {
-            let (mut env, variables) = (scope.environment(), ranking.variables());
-            for found in &ranks.first {
-                ranking.bind(&scope, &found.codes, &mut env);
-                answers.push(Answer {
-                    binding: Bound::all(&scope, &variables, &env),
-                    truth: found.truth,
-                });
-            }
-        }
         Ok(Answers::Open {
             total: ranks.total,
-            answers,
+            answers: ranks.first.iter().map(answer).collect(),
         })
     }
 

@@ -20,9 +20,7 @@ impl<T: Precision> Engine<T> {
         wanted: Option<Wanted>,
         lent: Lent<T>,
     ) -> Result<(), Diagnostics> {
-        if let Err(error) = parameters.validate() {
-            return Err(Diagnostic::error(Code::ValueOutOfRange, error.to_string()).into());
-        }
+        parameters.validate()?;
         (0..self.numbers.len()).try_for_each(|i| self.check_numbers(i, lent))?;
         let Some(mut shared) = self.events.take() else {
             return Ok(());

@@ -9,7 +9,6 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::operators::{
     AggregatorLaws, ConnectiveLaws, Expressed, How, Loss, Reduction, Semiring, Space,
 };
-use crate::output::OutputKind;
 use crate::parameters::AxiomParameters;
 use crate::plan::Plan;
 use crate::plan::applied::{Tree, Values};
@@ -651,13 +650,7 @@ impl<T: Real> Engine<T> {
         let plan = &*self.ground.plan;
         let (request, own) = (&self.requests[i], &plan.requests[i]);
         w.name("predicate", &plan.data.theory()[request.predicate].name);
-        let output = match plan.output(request.predicate).kind {
-            OutputKind::Softmax => "softmax",
-            OutputKind::Sigmoid => "sigmoid",
-            OutputKind::Truth => "truth",
-            OutputKind::LogTruth => "log_truth",
-        };
-        w.name("output", output);
+        w.name("output", plan.output(request.predicate).kind.name());
         w.number("rows", request.rows());
         w.number("width", request.width);
         w.number("arity", request.arity);

@@ -23,6 +23,7 @@ mod pieces;
 mod precision;
 mod rank;
 mod region;
+mod request;
 mod rules;
 mod run;
 mod share;
@@ -43,9 +44,8 @@ use crate::plan::events::Events;
 use crate::plan::physical::{Node, Physical};
 use crate::plan::program::NodeKind;
 use crate::plan::strata::StratumPlan;
-use crate::plan::{ArgumentShape, Plan, PlannedAxiom};
-use crate::source::Span;
-use crate::theory::{PredicateId, SortId, TableId};
+use crate::plan::{Plan, PlannedAxiom};
+use crate::theory::{SortId, TableId};
 use crate::vector::Real;
 
 pub use answers::{Answer, Answers};
@@ -63,6 +63,7 @@ use merge::{add_up, find_attaining_lanes, merge, root_is_forall, root_is_quantif
 use over_axioms::OverAxioms;
 use pieces::Threads;
 pub use precision::Precision;
+pub use request::Request;
 pub use rules::Rule;
 use run::{Partial, Run, Shared};
 use share::{Fit, LaneWork, Part, each_lane};
@@ -157,55 +158,6 @@ impl<T: Real> Ground<T> {
             ..
         } = self;
         Shared::new(plan, active, literals, settings, groups, stop)
-    }
-}
-
-/// The argument rows on which a predicate is to be evaluated, each once.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// The predicate.
-    pub predicate: PredicateId,
-    /// How its arguments are built from individuals, without the last argument if that picks the
-    /// class.
-    pub shape: Vec<ArgumentShape>,
-    /// The number of answers per row: 1, or one per class.
-    pub width: usize,
-    /// The number of individuals in a row.
-    pub arity: usize,
-    /// The first place in the theory that uses it.
-    pub span: Span,
-    rows: usize,
-    individuals: Vec<u32>,
-    numbers: Arc<[f64]>,
-}
-
-impl Request {
-    /// The number of rows.
-    pub fn rows(&self) -> usize {
-        self.rows
-    }
-
-    /// The individuals of all rows, one row of [`Request::arity`] after the other.
-    pub fn individuals(&self) -> &[u32] {
-        &self.individuals
-    }
-
-    /// The value of a leaf that is an [`ArgumentShape::Number`].
-    ///
-    /// # Panics
-    /// If the leaf is not such a number.
-    pub fn number(&self, leaf: u32) -> f64 {
-        self.numbers[leaf as usize]
-    }
-
-    /// The values of all leaves that are numbers: [`Request::number`] looks them up here.
-    pub fn numbers(&self) -> &[f64] {
-        &self.numbers
-    }
-
-    /// The individuals of a row, by their indexes in their sorts; for numbers see [`Request::number`].
-    pub fn row(&self, row: usize) -> &[u32] {
-        &self.individuals[row * self.arity..(row + 1) * self.arity]
     }
 }
 
@@ -419,22 +371,14 @@ impl<T: Precision> Engine<T> {
         let name = &self.ground.plan.data.theory()[table].name;
         let data = self.ground.plan.data.table(table);
         let Some(data) = data.filter(|t| t.batched) else {
-            return Err(Diagnostic::error(
-                Code::TableNotBatched,
-                format!("table `{name}` is not batched"),
-            )
-            .help("call `Data::set_batched` before planning")
-            .into());
+            let what = format!("table `{name}` is not batched");
+            let error = Diagnostic::error(Code::TableNotBatched, what);
+            return Err((error.help("call `Data::set_batched` before planning")).into());
         };
         if let Some(row) = rows.iter().find(|r| **r as usize >= data.rows) {
-            return Err(Diagnostic::error(
-                Code::RowOutOfRange,
-                format!(
-                    "row {row} is not in table `{name}`, which has {} rows",
-                    data.rows
-                ),
-            )
-            .into());
+            let rows = data.rows;
+            let what = format!("row {row} is not in table `{name}`, which has {rows} rows");
+            return Err(Diagnostic::error(Code::RowOutOfRange, what).into());
         }
         self.ground.active.restrict(&self.ground.plan, table, rows);
         Ok(())
@@ -579,9 +523,7 @@ impl<T: Precision> Engine<T> {
 
     /// Prepares the settings of this call and the literals' truths.
     fn prepare(&mut self, parameters: &Parameters, lent: Lent<T>) -> Result<(), Diagnostics> {
-        if let Err(error) = parameters.validate() {
-            return Err(Diagnostic::error(Code::ValueOutOfRange, error.to_string()).into());
-        }
+        parameters.validate()?;
         if self.take_parameters(parameters) {
             T::assign_lanes(self);
         }

@@ -59,8 +59,8 @@ impl<T: Precision> Engine<T> {
     ) -> Result<(), Diagnostics> {
         if let Err(error) = parameters.over(&Parameters::default()).validate() {
             let name = &self.ground.plan.axioms[axiom].name;
-            let message = format!("axiom `{name}`: {error}");
-            return Err(Diagnostic::error(Code::ValueOutOfRange, message).into());
+            let message = format!("axiom `{name}`: {}", error.message());
+            return Err(Diagnostic::error(error.code(), message).into());
         }
         let other_tables = self.own[axiom].alpha != parameters.alpha;
         let other_group = self.own[axiom] != parameters;
@@ -78,8 +78,8 @@ impl<T: Precision> Engine<T> {
     pub fn set_p_over_axioms(&mut self, p_forall: Option<f64>) -> Result<(), Diagnostics> {
         let checked = p_forall.map_or(Ok(()), |p| Parameters::check("p_forall", p));
         if let Err(error) = checked {
-            let message = format!("over axioms: {error}");
-            return Err(Diagnostic::error(Code::ValueOutOfRange, message).into());
+            let message = format!("over axioms: {}", error.message());
+            return Err(Diagnostic::error(error.code(), message).into());
         }
         self.over_axioms.p_forall = p_forall;
         Ok(())

@@ -68,7 +68,7 @@ impl Scope<'_> {
     pub(super) fn bounds(&self, value: &Value) -> Option<Bounds> {
         match &value.kind {
             ValueKind::Int(n) => Some(Bounds::Int(*n, *n)),
-            ValueKind::Real(x) => Some(Bounds::Real(*x, *x)),
+            ValueKind::Real(x) => Some(Bounds::Real(x.0, x.0)),
             ValueKind::Param(id) => match self.data.params[id.index()]? {
                 Number::Int(n) => Some(Bounds::Int(n, n)),
                 Number::Real(x) => Some(Bounds::Real(x, x)),

@@ -246,7 +246,7 @@ impl<'a> Scope<'a> {
         };
         match &value.kind {
             ValueKind::Int(n) => Ok(Number::Int(*n)),
-            ValueKind::Real(x) => Ok(Number::Real(*x)),
+            ValueKind::Real(x) => Ok(Number::Real(x.0)),
             ValueKind::Param(id) => {
                 Ok(self.data.params[id.index()].unwrap_or(Number::Real(f64::NAN)))
             }

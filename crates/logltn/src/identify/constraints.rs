@@ -258,7 +258,7 @@ impl Collected {
         let listable = combinations(self.classes, scope.len())
             .filter(|n| self.listed.contains_key(&scope) || self.words + n / 64 <= MOST_WORDS);
         let Some(count) = listable else {
-            let formula = renamed(formula, &|var| place(truly[var as usize]) as u32);
+            let formula = formula.renamed(&|var| place(truly[var as usize]) as u32);
             let formulas = self.formulas.entry(scope).or_default();
             if !formulas.contains(&formula) {
                 formulas.push(formula);
@@ -280,7 +280,7 @@ impl Collected {
                 narrow(bits, listed, &strides, self.classes, count);
             }
             None => {
-                let formula = renamed(formula, &|var| place(truly[var as usize]) as u32);
+                let formula = formula.renamed(&|var| place(truly[var as usize]) as u32);
                 let Some(own) = Listed::new(&formula, self.classes, scope.len()) else {
                     return;
                 };
@@ -404,29 +404,6 @@ fn narrow(bits: &mut [u64], listed: &Listed, strides: &[usize], classes: usize, 
             }
             from -= classes * strides[place];
             states[place] = 0;
-        }
-    }
-}
-
-/// The same formula with other numbers for its variables.
-pub(super) fn renamed(formula: &Proposition, name: &dyn Fn(u32) -> u32) -> Proposition {
-    match formula {
-        Proposition::True => Proposition::True,
-        Proposition::False => Proposition::False,
-        &Proposition::Is {
-            var,
-            state,
-            positive,
-        } => Proposition::Is {
-            var: name(var),
-            state,
-            positive,
-        },
-        Proposition::And(members) => {
-            deep(|| Proposition::and(members.iter().map(|m| renamed(m, name))))
-        }
-        Proposition::Or(members) => {
-            deep(|| Proposition::or(members.iter().map(|m| renamed(m, name))))
         }
     }
 }

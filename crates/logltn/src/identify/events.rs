@@ -2,16 +2,16 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::constraints::{Collected, Constraints, Listed, combinations, holds, renamed};
+use super::constraints::{Collected, Constraints, Listed, combinations, holds};
 use super::joined::{Groups, Key, States};
 use super::support::{self, Columns, Rows, taken};
 use super::{Identify, SupportKind, too_hard};
 use crate::circuit::{Proposition, Shape};
+use crate::connected::connected;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::plan::events::{EventLister, ListedEvent};
 use crate::plan::program::NodeKind;
 use crate::plan::{ArgumentShape, Plan, PlanOptions, Ranked};
-use crate::recursion::deep;
 use crate::semantics::Semantics;
 
 pub(super) struct Required {
@@ -266,7 +266,7 @@ impl Collector<'_> {
         for (state, count) in groups.states() {
             let steps = self.states.all(state).into_iter();
             let formulas = steps.map(|(formula, places)| {
-                renamed(&self.formulas[*formula as usize], &|v| places[v as usize])
+                self.formulas[*formula as usize].renamed(&|v| places[v as usize])
             });
             let formula = Proposition::and(formulas);
             let individuals: Vec<Vec<u32>> =
@@ -328,7 +328,18 @@ impl Collector<'_> {
         if numbers.values().any(|n| *n == Err(None)) {
             return None;
         }
-        let asked = Asked::new(put_in(&event.formula, &numbers), &individuals);
+        let formula = event
+            .formula
+            .mapped(&|var, state, positive| match numbers[&var] {
+                Ok(var) => Proposition::Is {
+                    var,
+                    state,
+                    positive,
+                },
+                Err(is) if is == Some(positive) => Proposition::True,
+                Err(_) => Proposition::False,
+            });
+        let asked = Asked::new(formula, &individuals);
         Some((asked, individuals))
     }
 
@@ -430,7 +441,7 @@ impl Asked {
         });
         let name = |v: u32| order.iter().position(|o| *o == v).unwrap_or(0) as u32;
         Asked {
-            formula: renamed(&formula, &name),
+            formula: formula.renamed(&name),
             individuals: order
                 .iter()
                 .map(|v| individuals[*v as usize].clone())
@@ -440,60 +451,16 @@ impl Asked {
 
     /// Conjuncts grouped by shared individuals; constants are left out.
     fn parts(self) -> Vec<Asked> {
-        let Proposition::And(members) = self.formula else {
+        let Proposition::And(members) = &self.formula else {
             return vec![self];
         };
-        let mut parts: Vec<(Vec<u32>, Vec<Proposition>)> = Vec::new();
-        for member in members {
-            let mut own: Vec<u32> = Vec::new();
-            member.each_variable(&mut |v| own.push(v));
-            own.sort_unstable();
-            own.dedup();
-            let shared = |part: &(Vec<u32>, _)| own.iter().any(|v| part.0.binary_search(v).is_ok());
-            let (mut touched, rest): (Vec<_>, Vec<_>) = parts.into_iter().partition(shared);
-            parts = rest;
-            let mut formulas = Vec::new();
-            for (vars, more) in touched.drain(..) {
-                own.extend(vars);
-                formulas.extend(more);
-            }
-            own.sort_unstable();
-            own.dedup();
-            formulas.push(member);
-            parts.push((own, formulas));
-        }
-        let part = |(_, formulas): (Vec<u32>, Vec<Proposition>)| {
+        let groups = connected(members.len(), |i, visit| {
+            members[i].each_variable(&mut |v| visit(v));
+        });
+        let part = |group: Vec<u32>| {
+            let formulas = group.iter().map(|i| members[*i as usize].clone());
             Asked::new(Proposition::and(formulas), &self.individuals)
         };
-        parts.into_iter().map(part).collect()
-    }
-}
-
-fn put_in(
-    formula: &Proposition,
-    numbers: &FxHashMap<u32, Result<u32, Option<bool>>>,
-) -> Proposition {
-    match formula {
-        Proposition::True => Proposition::True,
-        Proposition::False => Proposition::False,
-        Proposition::Is {
-            var,
-            state,
-            positive,
-        } => match numbers[var] {
-            Ok(number) => Proposition::Is {
-                var: number,
-                state: *state,
-                positive: *positive,
-            },
-            Err(is) if is == Some(*positive) => Proposition::True,
-            Err(_) => Proposition::False,
-        },
-        Proposition::And(members) => {
-            deep(|| Proposition::and(members.iter().map(|m| put_in(m, numbers))))
-        }
-        Proposition::Or(members) => {
-            deep(|| Proposition::or(members.iter().map(|m| put_in(m, numbers))))
-        }
+        groups.into_iter().map(part).collect()
     }
 }

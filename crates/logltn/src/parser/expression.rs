@@ -55,10 +55,10 @@ impl Parser<'_> {
                 Some(Token::Forall | Token::Exists | Token::All | Token::Any)
             )
         {
-            let message = "expected `.` before the next quantifier, found `,`".to_string();
+            let expected = "expected `.` before the next quantifier";
             let help =
                 "a comma separates variables, a dot ends their list: `forall x: S. exists …`";
-            self.error_with_help(message, "expected `.`", Some(help.to_string()));
+            self.missing(expected, "expected `.`", help);
             self.tokens[self.at].0 = Token::Dot;
         }
     }
@@ -74,9 +74,8 @@ impl Parser<'_> {
                 .get(self.at + 1)
                 .is_some_and(|t| t.0 != Token::Open)
         {
-            let message = format!("a guard starts with `where`, found {}", self.found());
-            let help = "write `where`".to_string();
-            self.error_with_help(message, "expected `where`", Some(help));
+            let what = "a guard starts with `where`";
+            self.missing(what, "expected `where`", "write `where`");
         } else if self.peek() != Token::Keyword(Keyword::Where) {
             return Ok(None);
         }
@@ -144,20 +143,13 @@ impl Parser<'_> {
     fn bound_together(&mut self, word: &str) -> Parsed<Binding> {
         Ok(if self.peek() == Token::Open {
             self.advance();
-            let mut names = Vec::new();
-            while self.peek() != Token::Close {
-                names.push(self.name("a variable", false)?);
-                if !self.eat(Token::Comma) {
-                    break;
-                }
-            }
+            let names = self.list(Token::Close, |p| p.name("a variable", false))?;
             if self.peek() == Token::Colon {
-                let message = "parentheses bind the rows of a table".to_string();
+                let message = "parentheses bind the rows of a table";
                 let help = format!(
-                    "write `{0} (x, y) in table. …` for rows, `{0} x: S, y: S. …` for sorts",
-                    word
+                    "write `{word} (x, y) in table. …` for rows, `{word} x: S, y: S. …` for sorts"
                 );
-                return Err(self.error_with_help(message, "", Some(help)));
+                return Err(self.refuse(message, "", help));
             }
             self.expect(Token::Close, "`)` or `,`", "after a variable")?;
             self.expect(
@@ -191,11 +183,7 @@ impl Parser<'_> {
         };
         let guard = self.guard()?;
         if !self.eat(Token::Dot) {
-            let message = format!(
-                "expected `.` before the body of `{}`, found {}",
-                word,
-                self.found()
-            );
+            let expected = format!("expected `.` before the body of `{word}`");
             let repairable = self.peek().starts_expression()
                 || matches!(self.peek(), Token::Colon | Token::Comma);
             let help = match (self.peek(), &guard) {
@@ -203,17 +191,13 @@ impl Parser<'_> {
                     format!("write `.` instead of {}", self.quoted())
                 }
                 (Token::Keyword(Keyword::In), _) => {
-                    let names = binding.names();
-                    let names = shortened(&names.join(", "));
-                    format!(
-                        "rows of a table bind names without sorts: `{} ({names}) in …`",
-                        word
-                    )
+                    let names = shortened(&binding.names().join(", "));
+                    format!("rows of a table bind names without sorts: `{word} ({names}) in …`")
                 }
                 (_, Some(_)) => "the guard ends with a dot: `where guard. body`".to_string(),
                 (_, None) => "write `x: S. body`, or `x: S where guard. body`".to_string(),
             };
-            let bail = self.error_with_help(message, "expected `.`", Some(help));
+            let bail = self.missing(expected, "expected `.`", help);
             if !repairable {
                 return Err(bail);
             }
@@ -222,16 +206,16 @@ impl Parser<'_> {
             }
         }
         let body = self.expression()?;
-        Ok(Expr {
-            span: quantifier_span.to(body.span),
-            kind: ExprKind::Quantified(Box::new(Quantified {
+        Ok(Expr::at(
+            quantifier_span.to(body.span),
+            ExprKind::Quantified(Box::new(Quantified {
                 quantifier,
                 quantifier_span,
                 binding,
                 guard,
                 body,
             })),
-        })
+        ))
     }
 
     // --- expressions ----------------------------------------------------------------------------
@@ -279,10 +263,10 @@ impl Parser<'_> {
                     self.advance();
                     // To the right: `a -> b -> c` is `a -> (b -> c)`.
                     let right = self.deeper(|p| p.binding_at_least(Binds::Implies))?;
-                    Expr {
-                        span: left.span.to(right.span),
-                        kind: ExprKind::Implies(Box::new(left), Box::new(right)),
-                    }
+                    Expr::at(
+                        left.span.to(right.span),
+                        ExprKind::Implies(Box::new(left), Box::new(right)),
+                    )
                 }
                 Token::Iff if least <= Binds::Iff => self.equivalence(left)?,
                 _ => return Ok(left),
@@ -305,7 +289,7 @@ impl Parser<'_> {
         let mut span = left.span.to(right.span);
         if self.peek() != Token::Iff {
             let kind = ExprKind::Iff(Box::new(left), Box::new(right));
-            return Ok(Expr { kind, span });
+            return Ok(Expr::at(span, kind));
         }
         self.out.push(
             Diagnostic::error(Code::DoesNotChain, "`<->` does not chain")
@@ -319,8 +303,7 @@ impl Parser<'_> {
             members.push(self.binding_at_least(Binds::Implies)?);
             span = span.to(self.previous_span());
         }
-        let kind = ExprKind::And(members);
-        Ok(Expr { kind, span })
+        Ok(Expr::at(span, ExprKind::And(members)))
     }
 
     /// The comparison here, if there is one.
@@ -339,10 +322,10 @@ impl Parser<'_> {
     fn comparison(&mut self, left: Expr, operator: Comparison) -> Parsed<Expr> {
         self.advance();
         let right = self.binding_at_least(Binds::Sum)?;
-        let mut span = left.span.to(right.span);
+        let span = left.span.to(right.span);
         let Some(second) = self.comparison_operator() else {
             let kind = ExprKind::Compare(operator, Box::new(left), Box::new(right));
-            return Ok(Expr { kind, span });
+            return Ok(Expr::at(span, kind));
         };
         let place = self.advance();
         let third = self.binding_at_least(Binds::Sum)?;
@@ -358,46 +341,44 @@ impl Parser<'_> {
             self.advance();
             self.binding_at_least(Binds::Sum)?;
         }
-        span = span.to(self.previous_span());
-        let kind = ExprKind::Error;
-        Ok(Expr { kind, span })
+        Ok(Expr::at(span.to(self.previous_span()), ExprKind::Error))
+    }
+
+    /// `left sign b sign c …` for one n-ary operation.
+    fn signed<S>(
+        &mut self,
+        first: (S, Expr),
+        sign: impl Fn(Token) -> Option<S>,
+        tighter: Binds,
+        kind: fn(Vec<(S, Expr)>) -> ExprKind,
+    ) -> Parsed<Expr> {
+        let start = first.1.span;
+        let mut members = vec![first];
+        while let Some(sign) = sign(self.peek()) {
+            self.advance();
+            members.push((sign, self.binding_at_least(tighter)?));
+        }
+        Ok(Expr::at(start.to(self.previous_span()), kind(members)))
     }
 
     fn sum(&mut self, left: Expr) -> Parsed<Expr> {
-        let start = left.span;
-        let mut members = vec![(Sign::Plus, left)];
-        loop {
-            let sign = match self.peek() {
-                Token::Plus => Sign::Plus,
-                Token::Minus => Sign::Minus,
-                _ => break,
-            };
-            self.advance();
-            members.push((sign, self.binding_at_least(Binds::Product)?));
-        }
-        Ok(Expr {
-            span: start.to(self.previous_span()),
-            kind: ExprKind::Sum(members),
-        })
+        let sign = |token| match token {
+            Token::Plus => Some(Sign::Plus),
+            Token::Minus => Some(Sign::Minus),
+            _ => None,
+        };
+        self.signed((Sign::Plus, left), sign, Binds::Product, ExprKind::Sum)
     }
 
     fn product(&mut self, left: Expr) -> Parsed<Expr> {
-        let start = left.span;
-        let mut members = vec![(Factor::Times, left)];
-        loop {
-            let factor = match self.peek() {
-                Token::Star => Factor::Times,
-                Token::Slash => Factor::Over,
-                Token::Percent => Factor::Modulo,
-                _ => break,
-            };
-            self.advance();
-            members.push((factor, self.binding_at_least(Binds::Negative)?));
-        }
-        Ok(Expr {
-            span: start.to(self.previous_span()),
-            kind: ExprKind::Product(members),
-        })
+        let factor = |token| match token {
+            Token::Star => Some(Factor::Times),
+            Token::Slash => Some(Factor::Over),
+            Token::Percent => Some(Factor::Modulo),
+            _ => None,
+        };
+        let first = (Factor::Times, left);
+        self.signed(first, factor, Binds::Negative, ExprKind::Product)
     }
 
     fn operand(&mut self, least: Binds) -> Parsed<Expr> {
@@ -406,18 +387,18 @@ impl Parser<'_> {
             Token::Not if least <= Binds::Not => {
                 self.advance();
                 let inner = self.deeper(|p| p.binding_at_least(Binds::Not))?;
-                Ok(Expr {
-                    span: start.to(inner.span),
-                    kind: ExprKind::Not(Box::new(inner)),
-                })
+                Ok(Expr::at(
+                    start.to(inner.span),
+                    ExprKind::Not(Box::new(inner)),
+                ))
             }
             Token::Minus => {
                 self.advance();
                 let inner = self.deeper(|p| p.binding_at_least(Binds::Negative))?;
-                Ok(Expr {
-                    span: start.to(inner.span),
-                    kind: ExprKind::Negative(Box::new(inner)),
-                })
+                Ok(Expr::at(
+                    start.to(inner.span),
+                    ExprKind::Negative(Box::new(inner)),
+                ))
             }
             Token::Forall => self.deeper(|p| p.quantified(Quantifier::Forall)),
             Token::Exists => self.deeper(|p| p.quantified(Quantifier::Exists)),
@@ -426,17 +407,11 @@ impl Parser<'_> {
             Token::Open => self.parenthesis(),
             Token::Integer(n) => {
                 self.advance();
-                Ok(Expr {
-                    kind: ExprKind::Integer(n),
-                    span: start,
-                })
+                Ok(Expr::at(start, ExprKind::Integer(n)))
             }
             Token::Number(x) => {
                 self.advance();
-                Ok(Expr {
-                    kind: ExprKind::Number(x),
-                    span: start,
-                })
+                Ok(Expr::at(start, ExprKind::Number(x)))
             }
             Token::Name => self.name_or_call(),
             Token::Label => {
@@ -446,10 +421,7 @@ impl Parser<'_> {
                     return self.name_or_call();
                 }
                 self.advance();
-                Ok(Expr {
-                    kind: ExprKind::Label(self.text(start)),
-                    span: start,
-                })
+                Ok(Expr::at(start, ExprKind::Label(self.text(start))))
             }
             Token::Bad => {
                 // Reported by the lexer; the rest of the formula can still be read.
@@ -457,10 +429,7 @@ impl Parser<'_> {
                 if self.peek().starts_expression() {
                     return self.deeper(|p| p.operand(least));
                 }
-                Ok(Expr {
-                    kind: ExprKind::Error,
-                    span: start,
-                })
+                Ok(Expr::at(start, ExprKind::Error))
             }
             _ => {
                 let message = format!("expected {}, found {}", self.expected, self.found());
@@ -478,7 +447,7 @@ impl Parser<'_> {
                     _ => None,
                 };
                 let label = format!("expected {}", self.expected);
-                Err(self.error_with_help(message, &label, help))
+                Err(self.report(Code::UnexpectedToken, message, &label, help))
             }
         }
     }
@@ -493,10 +462,7 @@ impl Parser<'_> {
         };
         let close = self.close(open, "`)` or a connective", self.expected)?;
         // The parenthesis belongs to the place of the formula.
-        Ok(Expr {
-            span: open.to(close),
-            kind: inner.kind,
-        })
+        Ok(Expr::at(open.to(close), inner.kind))
     }
 
     /// `)`, or a message that shows the parenthesis that is still open.
@@ -549,49 +515,30 @@ impl Parser<'_> {
     }
 
     fn name_or_call(&mut self) -> Parsed<Expr> {
-        let span = self.advance();
-        let name = Name {
-            text: self.text(span),
-            span,
-        };
+        let name = self.word();
+        let span = name.span;
         if self.at_field(span) {
             self.advance();
-            let field = self.advance();
-            let field = Name {
-                text: self.text(field),
-                span: field,
-            };
-            return Ok(Expr {
-                span: span.to(field.span),
-                kind: ExprKind::Field(name, field),
-            });
+            let field = self.word();
+            return Ok(Expr::at(span.to(field.span), ExprKind::Field(name, field)));
         }
         if self.peek() != Token::Open {
-            return Ok(Expr {
-                kind: ExprKind::Name(name.text),
-                span,
-            });
+            return Ok(Expr::at(span, ExprKind::Name(name.text)));
         }
         let open = self.advance();
-        let mut arguments = Vec::new();
-        while self.peek() != Token::Close {
-            let argument = self.reading("an argument", |p| p.deeper(|p| p.expression()));
-            arguments.push(argument?);
-            if !self.eat(Token::Comma) {
-                break;
-            }
-        }
+        let argument = |p: &mut Self| p.deeper(|p| p.expression());
+        let arguments = self.list(Token::Close, |p| p.reading("an argument", argument))?;
         let unclosed = self.peek() != Token::Close;
         let close = self.close(open, "`,` or `)`", "an argument")?;
         // Without its `)` a call swallows the rest of the formula, which is not a second mistake.
         let swallowed = unclosed && arguments.last().is_some_and(|a| !a.kind.is_term());
-        Ok(Expr {
-            kind: match swallowed {
+        Ok(Expr::at(
+            span.to(close),
+            match swallowed {
                 true => ExprKind::Error,
                 false => ExprKind::Call(name, arguments),
             },
-            span: span.to(close),
-        })
+        ))
     }
 }
 
@@ -600,8 +547,5 @@ fn spanning(members: Vec<Expr>, kind: fn(Vec<Expr>) -> ExprKind) -> Expr {
         (Some(a), Some(b)) => a.span.to(b.span),
         _ => Span::default(),
     };
-    Expr {
-        kind: kind(members),
-        span,
-    }
+    Expr::at(span, kind(members))
 }

@@ -6,6 +6,8 @@
 
 mod expression;
 
+use std::fmt::Display;
+
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, shortened};
 use crate::source::{Source, Span};
 use crate::syntax::*;
@@ -239,12 +241,19 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn error(&mut self, message: String, label: &str) -> Bail {
-        self.error_with_help(message, label, None)
+    fn refuse(&mut self, message: impl Into<String>, label: &str, help: impl Into<String>) -> Bail {
+        self.report(
+            Code::UnexpectedToken,
+            message.into(),
+            label,
+            Some(help.into()),
+        )
     }
 
-    fn error_with_help(&mut self, message: String, label: &str, help: Option<String>) -> Bail {
-        self.report(Code::UnexpectedToken, message, label, help)
+    /// That there is something else instead of what was expected.
+    fn missing(&mut self, expected: impl Display, label: &str, help: impl Into<String>) -> Bail {
+        let message = format!("{expected}, found {}", self.found());
+        self.refuse(message, label, help)
     }
 
     fn report(&mut self, code: Code, message: String, label: &str, help: Option<String>) -> Bail {
@@ -275,7 +284,12 @@ impl<'a> Parser<'a> {
             return Ok(self.advance());
         }
         let message = format!("expected {what} {context}, found {}", self.found());
-        Err(self.error(message, &format!("expected {what}")))
+        Err(self.report(
+            Code::UnexpectedToken,
+            message,
+            &format!("expected {what}"),
+            None,
+        ))
     }
 
     /// A name, or with `reserved_too` any word: axioms and columns have their own namespaces.
@@ -285,43 +299,55 @@ impl<'a> Parser<'a> {
             .slice(self.span())
             .starts_with(|c: char| c.is_alphabetic() || c == '_');
         if self.peek() == Token::Name || (reserved_too && is_word) {
-            let span = self.advance();
-            return Ok(Name {
-                text: self.text(span),
-                span,
-            });
+            return Ok(self.word());
         }
         if self.peek() == Token::Label {
             self.name_in_quotes();
-            let span = self.advance();
-            let text = self.text(span);
-            return Ok(Name { text, span });
+            return Ok(self.word());
         }
         let message = format!("expected {what}, found {}", self.found());
+        let label = format!("expected {what}");
         if !is_word || self.at_declaration() || self.peek() == Token::Bad {
-            return Err(self.error(message, &format!("expected {what}")));
+            return Err(self.report(Code::UnexpectedToken, message, &label, None));
         }
         let help = format!("{} is a reserved word: choose another name", self.quoted());
-        let label = format!("expected {what}");
         self.report(Code::ReservedName, message, &label, Some(help));
         self.misused.push(self.peek());
         Err(Bail)
     }
 
+    /// Goes past a name or a label.
+    fn word(&mut self) -> Name {
+        let span = self.advance();
+        let text = self.text(span);
+        Name { text, span }
+    }
+
+    /// What stands between commas, up to a closing token.
+    fn list<T>(
+        &mut self,
+        close: Token,
+        mut item: impl FnMut(&mut Self) -> Parsed<T>,
+    ) -> Parsed<Vec<T>> {
+        let mut items = Vec::new();
+        while self.peek() != close {
+            items.push(item(self)?);
+            if !self.eat(Token::Comma) {
+                break;
+            }
+        }
+        Ok(items)
+    }
+
     /// Only labels may be in quotes.
     fn name_in_quotes(&mut self) {
         let help = format!("write `{}`", shortened(&self.text(self.span())));
-        let message = "names are written without quotes".to_string();
-        self.report(Code::UnexpectedToken, message, "", Some(help));
+        self.refuse("names are written without quotes", "", help);
     }
 
     fn label(&mut self) -> Parsed<Name> {
         match self.peek() {
-            Token::Label => {
-                let span = self.advance();
-                let text = self.text(span);
-                Ok(Name { text, span })
-            }
+            Token::Label => Ok(self.word()),
             _ => self.name("a label", false),
         }
     }
@@ -431,7 +457,7 @@ impl<'a> Parser<'a> {
             }
             _ => "the next declaration should start here",
         };
-        Err(self.error_with_help(message, "", Some(help.to_string())))
+        Err(self.refuse(message, "", help))
     }
 
     fn sort(&mut self) -> Parsed<Declaration> {
@@ -474,14 +500,11 @@ impl<'a> Parser<'a> {
                 }
             };
             if whole == 0 && labels.is_empty() {
-                self.out.push(
-                    Diagnostic::error(
-                        Code::EmptySort,
-                        format!("sort `{}` has no labels", name.text),
-                    )
-                    .at(self.source, name.span.to(close), "")
-                    .help("name at least one: `{red, green}`"),
-                );
+                let what = format!("sort `{}` has no labels", name.text);
+                let error = Diagnostic::error(Code::EmptySort, what);
+                let error = error.at(self.source, name.span.to(close), "");
+                self.out
+                    .push(error.help("name at least one: `{red, green}`"));
                 SortDefinition::Error
             } else {
                 SortDefinition::Labels(labels)
@@ -495,10 +518,8 @@ impl<'a> Parser<'a> {
     fn integer_range(&mut self, name: &Name) -> Parsed<SortDefinition> {
         let first = self.span();
         if matches!(self.peek(), Token::OpenBracket | Token::Open | Token::Name) {
-            let message = format!("expected `{{` or an integer, found {}", self.found());
-            let help =
-                "labels go in braces, `{red, green}`; integers are a range, `0..9`".to_string();
-            return Err(self.error_with_help(message, "expected `{`", Some(help)));
+            let help = "labels go in braces, `{red, green}`; integers are a range, `0..9`";
+            return Err(self.missing("expected `{` or an integer", "expected `{`", help));
         }
         let low = self.signed_integer("the first integer of the sort, or `{`")?;
         self.expect(Token::Range, "`..`", "between the two ends of the sort")?;
@@ -541,43 +562,30 @@ impl<'a> Parser<'a> {
             _ => None,
         };
         let message = format!("expected {what}, found {}", self.found());
-        Err(self.error_with_help(message, "expected an integer", help))
+        Err(self.report(Code::UnexpectedToken, message, "expected an integer", help))
     }
 
     fn table(&mut self) -> Parsed<Declaration> {
         let name = self.name("the name of the table", false)?;
         self.expect(Token::Open, "`(`", "before the columns of the table")?;
-        let mut columns = Vec::new();
-        while self.peek() != Token::Close {
-            let column = self.name("the name of a column", true)?;
-            if self.peek() != Token::Colon {
-                let message = format!(
-                    "column `{}` has no sort: expected `:`, found {}",
-                    column.text,
-                    self.found()
-                );
+        let columns = self.list(Token::Close, |p| {
+            let column = p.name("the name of a column", true)?;
+            if !p.eat(Token::Colon) {
+                let what = format!("column `{}` has no sort: expected `:`", column.text);
                 let help = format!(
                     "write `{}: S`, with `Int` or `Real` for numbers",
                     column.text
                 );
-                return Err(self.error_with_help(message, "expected `:`", Some(help)));
+                return Err(p.missing(what, "expected `:`", help));
             }
-            self.advance();
-            columns.push((column, self.type_name("a sort, `Int` or `Real`")?));
-            if !self.eat(Token::Comma) {
-                break;
-            }
-        }
+            Ok((column, p.type_name("a sort, `Int` or `Real`")?))
+        })?;
         let close = self.expect(Token::Close, "`)` or `,`", "after a column")?;
         if columns.is_empty() {
-            self.out.push(
-                Diagnostic::error(
-                    Code::EmptyValue,
-                    format!("table `{}` has no columns", name.text),
-                )
-                .at(self.source, name.span.to(close), "")
-                .help("name at least one: `(x: S)`"),
-            );
+            let what = format!("table `{}` has no columns", name.text);
+            let error = Diagnostic::error(Code::EmptyValue, what);
+            let error = error.at(self.source, name.span.to(close), "");
+            self.out.push(error.help("name at least one: `(x: S)`"));
             return Ok(Declaration::Broken(name));
         }
         Ok(Declaration::Table(name, columns))
@@ -587,13 +595,8 @@ impl<'a> Parser<'a> {
         let name = self.name("the name of the function", false)?;
         let arguments = self.argument_types("function")?;
         if !self.eat(Token::Colon) {
-            let message = format!(
-                "function `{}` has no result: expected `:`, found {}",
-                name.text,
-                self.found()
-            );
-            let help = "write `: S`, `: Real` or `: Real[8]`".to_string();
-            self.error_with_help(message, "expected `:`", Some(help));
+            let what = format!("function `{}` has no result: expected `:`", name.text);
+            self.missing(what, "expected `:`", "write `: S`, `: Real` or `: Real[8]`");
             return Ok(Declaration::Function(name, arguments, None));
         }
         let result = self.type_name("a sort, `Real` or `Real[k]`")?;
@@ -603,23 +606,18 @@ impl<'a> Parser<'a> {
     fn argument_types(&mut self, what: &str) -> Parsed<Vec<TypeName>> {
         let context = format!("before the sorts of the {what}'s arguments");
         if self.peek() != Token::Open {
-            let message = format!("expected `(` {context}, found {}", self.found());
             let help = format!("without arguments it is written with `()`, as in `{what} f()`");
-            return Err(self.error_with_help(message, "expected `(`", Some(help)));
+            return Err(self.missing(format_args!("expected `(` {context}"), "expected `(`", help));
         }
         self.advance();
-        let mut sorts = Vec::new();
-        while self.peek() != Token::Close {
-            sorts.push(self.type_name("a sort")?);
-            if self.peek() == Token::Colon {
+        let sorts = self.list(Token::Close, |p| {
+            let sort = p.type_name("a sort")?;
+            if p.peek() == Token::Colon {
                 let message = format!("the arguments of a {what} are sorts without names");
-                let help = "write only the sort".to_string();
-                return Err(self.error_with_help(message, "", Some(help)));
+                return Err(p.refuse(message, "", "write only the sort"));
             }
-            if !self.eat(Token::Comma) {
-                break;
-            }
-        }
+            Ok(sort)
+        })?;
         self.expect(Token::Close, "`)` or `,`", "after a sort")?;
         Ok(sorts)
     }
@@ -638,9 +636,8 @@ impl<'a> Parser<'a> {
         let width = match self.peek() {
             Token::Integer(n @ 1..=1_000_000) => n as usize,
             _ => {
-                let message = format!("expected a width, found {}", self.found());
-                let help = "a vector has 1 to 1,000,000 numbers, as in `Real[8]`".to_string();
-                return Err(self.error_with_help(message, "", Some(help)));
+                let help = "a vector has 1 to 1,000,000 numbers, as in `Real[8]`";
+                return Err(self.missing("expected a width", "", help));
             }
         };
         self.advance();
@@ -655,18 +652,14 @@ impl<'a> Parser<'a> {
                     "{} is for the columns of tables, not for a {what}",
                     self.quoted()
                 );
-                let help = "declare the integers that are meant: `sort Digit = 0..9`".to_string();
-                self.error_with_help(message, "expected a sort", Some(help));
+                let help = "declare the integers that are meant: `sort Digit = 0..9`";
+                self.refuse(message, "expected a sort", help);
                 self.advance();
                 return Ok(None);
             }
             return Ok(Some(self.name("a sort", false)?));
         }
-        let message = format!(
-            "expected `:` and the sort of {what} `{}`, found {}",
-            name.text,
-            self.found()
-        );
+        let expected = format!("expected `:` and the sort of {what} `{}`", name.text);
         let help = match self.peek() {
             Token::Name => format!(
                 "write `{}: {}`",
@@ -676,7 +669,7 @@ impl<'a> Parser<'a> {
             _ => format!("write `{}: S`, where `S` is a sort", shortened(&name.text)),
         };
         let repairable = self.peek() == Token::Name;
-        self.error_with_help(message, "expected `:`", Some(help));
+        self.missing(expected, "expected `:`", help);
         if repairable {
             return Ok(Some(self.name("a sort", false)?));
         }
@@ -685,9 +678,8 @@ impl<'a> Parser<'a> {
 
     fn axiom(&mut self, start: Span) -> Parsed<Declaration> {
         let name = if self.peek() == Token::Colon {
-            let message = "this axiom has no name".to_string();
-            let help = "write `axiom some_name: …`".to_string();
-            self.error_with_help(message, "expected a name", Some(help));
+            let help = "write `axiom some_name: …`";
+            self.refuse("this axiom has no name", "expected a name", help);
             Name {
                 text: String::new(),
                 span: self.span(),
@@ -703,11 +695,7 @@ impl<'a> Parser<'a> {
             None
         };
         if !self.eat(Token::Colon) {
-            let message = format!(
-                "expected `:` before the formula of axiom `{}`, found {}",
-                name.text,
-                self.found()
-            );
+            let expected = format!("expected `:` before the formula of axiom `{}`", name.text);
             let quantifier = matches!(
                 name.text.as_str(),
                 "forall" | "exists" | "not" | "all" | "any"
@@ -721,7 +709,7 @@ impl<'a> Parser<'a> {
                 }
                 _ => "write `axiom name: formula`".to_string(),
             };
-            let bail = self.error_with_help(message, "expected `:`", Some(help));
+            let bail = self.missing(expected, "expected `:`", help);
             if !repairable {
                 return Err(bail);
             }
@@ -739,17 +727,12 @@ impl<'a> Parser<'a> {
 
     fn definition(&mut self, start: Span) -> Parsed<Declaration> {
         let name = self.name("the name of the definition", false)?;
-        if self.peek() != Token::Open {
-            let message = format!(
-                "expected `(` after the name of definition `{}`, found {}",
-                shortened(&name.text),
-                self.found()
-            );
-            let help =
-                "write `define name(x: S): formula`, or `define name(): formula`".to_string();
-            return Err(self.error_with_help(message, "expected `(`", Some(help)));
+        let short = shortened(&name.text);
+        if !self.eat(Token::Open) {
+            let expected = format!("expected `(` after the name of definition `{short}`");
+            let help = "write `define name(x: S): formula`, or `define name(): formula`";
+            return Err(self.missing(expected, "expected `(`", help));
         }
-        self.advance();
         let parameters = match self.peek() {
             Token::Close => Vec::new(),
             _ => self.sorted_names("define")?,
@@ -757,14 +740,10 @@ impl<'a> Parser<'a> {
         self.expect(Token::Close, "`)` or `,`", "after a parameter")?;
         let depth = self.depth()?;
         if !self.eat(Token::Colon) {
-            let message = format!(
-                "expected `:` before the formula of definition `{}`, found {}",
-                shortened(&name.text),
-                self.found()
-            );
-            let help = "write `define name(x: S): formula`".to_string();
+            let expected = format!("expected `:` before the formula of definition `{short}`");
+            let help = "write `define name(x: S): formula`";
             let repairable = self.peek().starts_expression();
-            let bail = self.error_with_help(message, "expected `:`", Some(help));
+            let bail = self.missing(expected, "expected `:`", help);
             if !repairable {
                 return Err(bail);
             }
@@ -786,10 +765,9 @@ impl<'a> Parser<'a> {
             return Ok(None);
         }
         self.advance();
-        let help = Some("write `to depth 8`".to_string());
+        let help = "write `to depth 8`";
         if !self.at_word("depth") {
-            let message = format!("expected `depth` after `to`, found {}", self.found());
-            return Err(self.error_with_help(message, "expected `depth`", help));
+            return Err(self.missing("expected `depth` after `to`", "expected `depth`", help));
         }
         self.advance();
         match self.peek() {
@@ -798,35 +776,33 @@ impl<'a> Parser<'a> {
                 Ok(Some(n as u32))
             }
             _ => {
-                let message = format!(
-                    "a depth is an integer from 0 to {MAX_DEPTH}, found {}",
-                    self.found()
-                );
-                Err(self.error_with_help(message, "expected an integer", help))
+                let expected = format!("a depth is an integer from 0 to {MAX_DEPTH}");
+                Err(self.missing(expected, "expected an integer", help))
             }
         }
     }
 
     fn expect_end_of_formula(&mut self) -> Parsed<()> {
         if self.peek() == Token::Close {
-            let message = "this `)` closes nothing".to_string();
-            let help = "remove it, or open a parenthesis before".to_string();
-            return Err(self.error_with_help(message, "no parenthesis is open here", Some(help)));
+            let help = "remove it, or open a parenthesis before";
+            return Err(self.refuse(
+                "this `)` closes nothing",
+                "no parenthesis is open here",
+                help,
+            ));
         }
         if self.peek() == Token::Keyword(Keyword::Where) {
-            let message = "a guard without a quantifier".to_string();
-            let help = "a guard follows the variables: `forall x: S where guard. body`".to_string();
-            return Err(self.error_with_help(message, "", Some(help)));
+            let help = "a guard follows the variables: `forall x: S where guard. body`";
+            return Err(self.refuse("a guard without a quantifier", "", help));
         }
         if self.peek().starts_expression() && !self.at_end() {
             let message = format!("unexpected {} after the end of a formula", self.found());
             let help = self.instead_of_another_formula();
-            return Err(self.error_with_help(message, "expected a connective", Some(help)));
+            return Err(self.refuse(message, "expected a connective", help));
         }
         if self.peek() == Token::Dot {
-            let message = "this dot ends nothing".to_string();
-            let help = "a dot belongs between a quantifier and its body only".to_string();
-            return Err(self.error_with_help(message, "", Some(help)));
+            let help = "a dot belongs between a quantifier and its body only";
+            return Err(self.refuse("this dot ends nothing", "", help));
         }
         self.expect_end_of("formula")
     }
@@ -862,9 +838,8 @@ impl<'a> Parser<'a> {
         }
         self.advance();
         if self.source.slice(self.span()) != "weight" {
-            let message = format!("expected `weight`, found {}", self.found());
-            let help = "write `axiom name (weight 2): …`".to_string();
-            let bail = self.error_with_help(message, "expected `weight`", Some(help));
+            let help = "write `axiom name (weight 2): …`";
+            let bail = self.missing("expected `weight`", "expected `weight`", help);
             match self.peek() {
                 Token::Name => self.advance(),
                 Token::Integer(_) | Token::Number(_) => self.span(),
@@ -885,29 +860,22 @@ impl<'a> Parser<'a> {
             self.advance();
         }
         if value.is_none() || negative {
-            let (found, help) = if value.is_some() {
-                let text = self.source.slice(start.to(self.previous_span()));
-                let help = "a negated axiom is written with `not`, not with a negative weight";
-                (format!("`{text}`"), help)
-            } else {
-                let help = "write a number, as in `(weight 0.5)`";
-                (self.found(), help)
+            let (found, span, help) = match value {
+                Some(_) => {
+                    let span = start.to(self.previous_span());
+                    let help = "a negated axiom is written with `not`, not with a negative weight";
+                    (format!("`{}`", self.source.slice(span)), span, help)
+                }
+                None => {
+                    let help = "write a number, as in `(weight 0.5)`";
+                    (self.found(), start.to(self.span()), help)
+                }
             };
-            let span = start.to(if value.is_some() {
-                self.previous_span()
-            } else {
-                self.span()
-            });
             // Text that is no token has been reported already.
             if value.is_some() || self.peek() != Token::Bad {
-                self.out.push(
-                    Diagnostic::error(
-                        Code::ValueOutOfRange,
-                        format!("a weight is a number of 0 or more, found {found}"),
-                    )
-                    .at(self.source, span, "")
-                    .help(help),
-                );
+                let what = format!("a weight is a number of 0 or more, found {found}");
+                let error = Diagnostic::error(Code::ValueOutOfRange, what);
+                self.out.push(error.at(self.source, span, "").help(help));
             }
             weight = None;
             while !matches!(

@@ -127,86 +127,25 @@ pub(super) fn compile(problem: Problem) -> Result<Plan, Diagnostics> {
     // Axioms that depend on a call are planned last, so that the rest can stay.
     let (streamed, fixed): (Vec<_>, Vec<_>) =
         (theory.axioms.iter().enumerate()).partition(|(_, axiom)| stream::depends(data, axiom));
-    let mut lowered = Vec::new();
-    let mut strata = StrataPlan::default();
-    let mut plan_all = |shared: &mut Shared, axioms: Vec<(usize, &Axiom)>, last: bool| {
-        let mut prepared = Vec::new();
-        let mut normal_forms = Vec::new();
-        for (index, axiom) in axioms {
-            let scope = Scope {
-                data,
-                variables: &axiom.variables,
-                indexes: &indexes,
-            };
-            let mut maker = Maker {
-                scope,
-                semantics,
-                fixed: vec![None; axiom.variables.len()],
-                text: axiom.span,
-                warnings: &mut found,
-            };
-            memory::doing(format!("planning axiom `{}`", axiom.name));
-            let done = maker.members(axiom).and_then(|mut members| {
-                members.retain(|member| !options.only_laws || data.is_law(&member.name));
-                let keep = stream::depends(data, axiom);
-                normal_forms.extend(
-                    (members.iter())
-                        .filter(|_| keep)
-                        .map(|m| (index, m.clone())),
-                );
-                let prepare = |m| prepare_member(problem, scope, index, m);
-                (members.into_iter().map(prepare)).collect::<Result<Vec<_>, _>>()
-            });
-            // Each axiom is planned even if an earlier one failed, to report all errors.
-            match done {
-                Err(error) => found.push(error),
-                Ok(members) => prepared.extend(members),
-            }
-        }
-        if problem.shares_parts() && !found.has_errors() {
-            share::apply(problem, shared, &mut prepared);
-        }
-        let mut grounded = Vec::with_capacity(prepared.len());
-        let mut failed = None;
-        for member in prepared {
-            let index = member.index;
-            // All members of a family have the same errors.
-            if failed == Some(index) {
-                continue;
-            }
-            memory::doing(format!("planning axiom `{}`", theory.axioms[index].name));
-            match ground_prepared(problem, shared, member) {
-                Err(error) => {
-                    failed = Some(index);
-                    found.push(error);
-                }
-                Ok(member) => grounded.push(member),
-            }
-        }
-        let mut steps = Vec::new();
-        let mut strata_grounded = Vec::new();
-        // All axioms that use them ask about them.
-        if last && !found.has_errors() {
-            match strata::ground_all(problem, shared, &indexes) {
-                Ok(all) => (strata_grounded, steps) = all,
-                Err(error) => found.push(error),
-            }
-        }
-        let (axioms, planned) = lower_all(problem, shared, grounded, strata_grounded, &mut found);
-        lowered.extend(axioms);
-        strata = StrataPlan {
-            strata: planned,
-            steps,
-        };
-        normal_forms
-    };
     let streams = !streamed.is_empty();
-    plan_all(&mut shared, fixed, !streams);
+    let mut planning = Planning {
+        problem,
+        indexes: &indexes,
+        found: &mut found,
+        lowered: Vec::new(),
+        strata: StrataPlan::default(),
+    };
+    planning.axioms(&mut shared, fixed, !streams);
     shared.fix();
     let normal_forms = match streams {
-        true => plan_all(&mut shared, streamed, true),
+        true => planning.axioms(&mut shared, streamed, true),
         false => Vec::new(),
     };
+    let Planning {
+        mut lowered,
+        strata,
+        ..
+    } = planning;
     lowered.sort_by_key(|l| l.axiom.axiom);
     // A caller that explains axioms ignores their weights.
     let weighed = options.ranked != Ranked::Foralls;
@@ -240,6 +179,104 @@ pub(super) fn compile(problem: Problem) -> Result<Plan, Diagnostics> {
         plan.events = Some(Arc::new(events));
     }
     Ok(plan)
+}
+
+/// Planning under way.
+struct Planning<'a> {
+    problem: Problem<'a>,
+    indexes: &'a TableIndexes,
+    found: &'a mut Diagnostics,
+    lowered: Vec<Lowered>,
+    strata: StrataPlan,
+}
+
+impl<'a> Planning<'a> {
+    /// Plans some axioms; after the last ones, the strata that they use. Returns the normal forms of those that depend on a
+    /// call.
+    fn axioms(
+        &mut self,
+        shared: &mut Shared,
+        axioms: Vec<(usize, &'a Axiom)>,
+        last: bool,
+    ) -> Vec<(usize, Member)> {
+        let problem = self.problem;
+        let Problem {
+            data,
+            semantics,
+            options,
+            ..
+        } = problem;
+        let theory = data.theory();
+        let mut prepared = Vec::new();
+        let mut normal_forms = Vec::new();
+        for (index, axiom) in axioms {
+            let scope = Scope {
+                data,
+                variables: &axiom.variables,
+                indexes: self.indexes,
+            };
+            let mut maker = Maker {
+                scope,
+                semantics,
+                fixed: vec![None; axiom.variables.len()],
+                text: axiom.span,
+                warnings: self.found,
+            };
+            memory::doing(format!("planning axiom `{}`", axiom.name));
+            let done = maker.members(axiom).and_then(|mut members| {
+                members.retain(|member| !options.only_laws || data.is_law(&member.name));
+                let keep = stream::depends(data, axiom);
+                normal_forms.extend(
+                    (members.iter())
+                        .filter(|_| keep)
+                        .map(|m| (index, m.clone())),
+                );
+                let prepare = |m| prepare_member(problem, scope, index, m);
+                (members.into_iter().map(prepare)).collect::<Result<Vec<_>, _>>()
+            });
+            // Each axiom is planned even if an earlier one failed, to report all errors.
+            match done {
+                Err(error) => self.found.push(error),
+                Ok(members) => prepared.extend(members),
+            }
+        }
+        if problem.shares_parts() && !self.found.has_errors() {
+            share::apply(problem, shared, &mut prepared);
+        }
+        let mut grounded = Vec::with_capacity(prepared.len());
+        let mut failed = None;
+        for member in prepared {
+            let index = member.index;
+            // All members of a family have the same errors.
+            if failed == Some(index) {
+                continue;
+            }
+            memory::doing(format!("planning axiom `{}`", theory.axioms[index].name));
+            match ground_prepared(problem, shared, member) {
+                Err(error) => {
+                    failed = Some(index);
+                    self.found.push(error);
+                }
+                Ok(member) => grounded.push(member),
+            }
+        }
+        let mut steps = Vec::new();
+        let mut strata_grounded = Vec::new();
+        // All axioms that use them ask about them.
+        if last && !self.found.has_errors() {
+            match strata::ground_all(problem, shared, self.indexes) {
+                Ok(all) => (strata_grounded, steps) = all,
+                Err(error) => self.found.push(error),
+            }
+        }
+        let (axioms, planned) = lower_all(problem, shared, grounded, strata_grounded, self.found);
+        self.lowered.extend(axioms);
+        self.strata = StrataPlan {
+            strata: planned,
+            steps,
+        };
+        normal_forms
+    }
 }
 
 /// Lowers grounded axioms to what the engine runs.
@@ -571,7 +608,7 @@ pub(super) fn check(data: &Data, outputs: &[Output], semantics: &Semantics, out:
     check_functions(data, out);
     data.check_products(out);
     if let Err(error) = semantics.validate() {
-        out.push(Diagnostic::error(error.code(), error.to_string()).maybe_help(error.help()));
+        out.push(error);
     }
     if outputs.len() != theory.predicates.len() {
         out.push(Diagnostic::error(

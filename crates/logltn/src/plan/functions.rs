@@ -4,7 +4,6 @@
 use crate::data::{ConstantData, Data};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::guard_parts::Part;
-use crate::recursion::deep;
 use crate::source::Span;
 use crate::theory::*;
 
@@ -18,7 +17,9 @@ pub(super) fn check_functions(data: &Data, out: &mut Diagnostics) {
         if let Some(guard) = axiom.family.as_ref().and_then(|f| f.guard.as_ref()) {
             check_guard(data, guard, out);
         }
-        check_formula(data, &axiom.formula, out);
+        for formula in axiom.formula.parts() {
+            check_formula(data, formula, out);
+        }
     }
 }
 
@@ -34,11 +35,6 @@ fn check_formula(data: &Data, formula: &Formula, out: &mut Diagnostics) {
         } => check_guard(data, guard, out),
         _ => {}
     }
-    deep(|| {
-        for child in formula.children() {
-            check_formula(data, child, out);
-        }
-    });
 }
 
 fn check_guard(data: &Data, guard: &Guard, out: &mut Diagnostics) {

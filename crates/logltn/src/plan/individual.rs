@@ -3,7 +3,8 @@
 use std::fmt;
 
 use crate::data::Data;
-use crate::guard::{Cell, Scope};
+use crate::guard::{Cell, Scope, TableIndexes};
+use crate::plan::Plan;
 use crate::plan::program::{Digit, DigitOf, MOST_CODES, Ranking};
 use crate::source::Span;
 use crate::theory::*;
@@ -75,6 +76,25 @@ impl Bound {
     pub(crate) fn all(scope: &Scope, variables: &[VarId], env: &[Cell]) -> Vec<Bound> {
         let bound = |&v: &VarId| Bound::new(scope, v, env[v.index()]);
         variables.iter().map(bound).collect()
+    }
+}
+
+impl Plan {
+    /// The values of the variables of a program's leading quantifiers, by the numbers of the binding.
+    pub(crate) fn bound(&self, program: usize, codes: &[u64; MOST_CODES]) -> Vec<Bound> {
+        let exec = &self.programs[program];
+        let Some(ranking) = &exec.ranking else {
+            return Vec::new();
+        };
+        let indexes = TableIndexes::default();
+        let scope = Scope {
+            data: &self.data,
+            variables: &self.data.theory().axioms[exec.axiom].variables,
+            indexes: &indexes,
+        };
+        let mut env = scope.environment();
+        ranking.bind(&scope, codes, &mut env);
+        Bound::all(&scope, &ranking.variables(), &env)
     }
 }
 

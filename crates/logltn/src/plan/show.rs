@@ -6,7 +6,6 @@ use super::physical::{LevelComponent, Lookup, Physical};
 use super::program::*;
 use super::{Pass, Plan};
 use crate::guard::with_names;
-use crate::output::OutputKind;
 use crate::theory::VarId;
 
 /// `12,345,678`
@@ -259,12 +258,8 @@ impl Plan {
     fn request_line(&self, index: usize, request: &RequestPlan) -> String {
         let theory = self.data.theory();
         let shape: Vec<_> = (request.shape.iter()).map(|s| self.shape_text(s)).collect();
-        let kind = match self.outputs[request.predicate.index()].kind {
-            OutputKind::Softmax => "softmax",
-            OutputKind::Sigmoid => "sigmoid",
-            OutputKind::Truth => "truth",
-            OutputKind::LogTruth => "log truth",
-        };
+        let kind = self.outputs[request.predicate.index()].kind.name();
+        let kind = kind.replace('_', " ");
         let answers = match request.width {
             1 => String::new(),
             n => format!(" × {n}"),

@@ -12,7 +12,6 @@ use crate::data::{ColumnData, Data};
 use crate::diagnostic::Diagnostics;
 use crate::guard::{Kept, Scope, TableIndexes, tables};
 use crate::guard_parts::Part;
-use crate::recursion::deep;
 use crate::theory::*;
 
 /// What is kept to plan the axioms again that depend on what comes with a call.
@@ -53,49 +52,38 @@ pub(super) fn depends(data: &Data, axiom: &Axiom) -> bool {
         return true;
     }
     let sort = |sort: ColumnSort| matches!(sort, ColumnSort::Sort(s) if data.streams_sort(s));
-    axiom.variables.iter().any(|v| sort(v.sort)) || formula_depends(data, &axiom.formula)
+    axiom.variables.iter().any(|v| sort(v.sort))
+        || (axiom.formula.parts()).any(|formula| formula_depends(data, formula))
 }
 
 fn formula_depends(data: &Data, formula: &Formula) -> bool {
     let theory = data.theory();
+    let mut found = match &formula.kind {
+        FormulaKind::Atom { predicate, .. } => {
+            let mut sorts = theory[*predicate].arguments.iter();
+            sorts.any(|sort| match sort {
+                ArgumentSort::Sort(sort) => data.streams_sort(*sort),
+                ArgumentSort::Vector(_) => false,
+            })
+        }
+        FormulaKind::Quantified { binding, guard, .. } => {
+            let mut guards = guard.iter().flat_map(tables);
+            matches!(binding, Binding::Rows(table, _) if data.streams_table(*table))
+                || guards.any(|t| data.streams_table(t))
+        }
+        _ => false,
+    };
     // The numbers of constants may depend on the size of their sort.
-    let constant = |part: Part, found: &mut bool| {
+    formula.visit_own(&mut |part| {
         if let Part::Term(Term {
             kind: TermKind::Constant(id),
             ..
         }) = part
         {
-            *found |= data.streams_sort(theory[*id].sort);
+            found |= data.streams_sort(theory[*id].sort);
         }
-    };
-    let mut found = false;
-    match &formula.kind {
-        FormulaKind::Atom {
-            predicate,
-            arguments,
-        } => {
-            let sorts = theory[*predicate].arguments.iter();
-            found = sorts.into_iter().any(|sort| match sort {
-                ArgumentSort::Sort(sort) => data.streams_sort(*sort),
-                ArgumentSort::Vector(_) => false,
-            });
-            (arguments.iter()).for_each(|a| a.visit(&mut |part| constant(part, &mut found)));
-        }
-        FormulaKind::Use { arguments, .. } => {
-            (arguments.iter()).for_each(|a| a.visit(&mut |part| constant(part, &mut found)));
-        }
-        FormulaKind::Quantified { binding, guard, .. } => {
-            if let Binding::Rows(table, _) = binding {
-                found = data.streams_table(*table);
-            }
-            if let Some(guard) = guard {
-                found |= tables(guard).into_iter().any(|t| data.streams_table(t));
-                guard.visit(&mut |part| constant(part, &mut found));
-            }
-        }
-        _ => {}
-    }
-    found || deep(|| (formula.children().into_iter()).any(|c| formula_depends(data, c)))
+    });
+    found
 }
 
 impl Plan {
@@ -166,21 +154,16 @@ impl Plan {
                 TermKind::Apply(..) => false,
                 TermKind::Individual(..) | TermKind::Constant(_) | TermKind::Number(_) => true,
             };
-            let mut formulas = vec![&axiom.formula];
-            while let Some(formula) = formulas.pop() {
-                if let FormulaKind::Atom {
+            axiom.formula.parts().all(|formula| match &formula.kind {
+                FormulaKind::Atom {
                     predicate: of,
                     arguments,
-                } = &formula.kind
-                {
+                } if *of == predicate => {
                     let of_row = arguments.len() - usize::from(per_class && !arguments.is_empty());
-                    if *of == predicate && !arguments[..of_row].iter().all(is_known) {
-                        return false;
-                    }
+                    arguments[..of_row].iter().all(is_known)
                 }
-                formulas.extend(formula.children());
-            }
-            true
+                _ => true,
+            })
         })
     }
 

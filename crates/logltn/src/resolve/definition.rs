@@ -1,6 +1,6 @@
 //! Definitions: formulas with a name.
 
-use super::{Resolver, SortedNames, Symbol};
+use super::{Resolver, Symbol};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 use crate::syntax::{DefinitionSyntax, Expr, Name};
@@ -9,7 +9,8 @@ use crate::theory::*;
 impl Resolver<'_> {
     /// Declares the name with the sorts of its parameters: earlier formulas may use it.
     pub(super) fn declare_definition(&mut self, syntax: &DefinitionSyntax) {
-        let Some(sorts) = self.parameter_sorts(&syntax.parameters) else {
+        let sorts = self.sorts_of(&syntax.parameters).into_iter();
+        let Some(sorts) = sorts.collect::<Option<Vec<SortId>>>() else {
             return self.declare(&syntax.name, Symbol::Broken);
         };
         let id = DefinitionId(self.theory.definitions.len() as u32);
@@ -38,24 +39,6 @@ impl Resolver<'_> {
                 span: syntax.span,
             },
         });
-    }
-
-    fn parameter_sorts(&mut self, parameters: &SortedNames) -> Option<Vec<SortId>> {
-        // `x, y: S` names its sort once, and an unknown sort is one mistake.
-        let mut last: Option<(Span, Option<SortId>)> = None;
-        let mut sorts = Vec::with_capacity(parameters.len());
-        for (_, sort) in parameters {
-            let sort = sort.as_ref().and_then(|sort| match last {
-                Some((span, id)) if span == sort.span => id,
-                _ => {
-                    let id = self.sort_named(sort);
-                    last = Some((sort.span, id));
-                    id
-                }
-            });
-            sorts.push(sort);
-        }
-        sorts.into_iter().collect()
     }
 
     /// Reads the formula of a definition. Returns whether that succeeded.

@@ -1,6 +1,6 @@
 //! Formulas: atoms, connectives, quantifiers.
 
-use super::{Resolver, Symbol, count};
+use super::{Resolver, Symbol, all_or_none, count};
 use crate::diagnostic::{Code, Diagnostic, shortened};
 use crate::recursion::deep;
 use crate::source::Span;
@@ -199,8 +199,7 @@ impl Resolver<'_> {
             Symbol::Definition(id) => {
                 return self.definition_use(id, name, arguments, declared, span);
             }
-            Symbol::Broken => return None,
-            _ if self.declared_twice.contains(&name.text) => return None,
+            _ if self.is_broken(&name.text) => return None,
             other => {
                 let help = match other {
                     Symbol::Table(id) => {
@@ -218,13 +217,7 @@ impl Resolver<'_> {
                     }
                     _ => None,
                 };
-                let error = Diagnostic::error(
-                    Code::WrongKindOfName,
-                    format!("`{}` is a {}, not a predicate", name.text, other.kind()),
-                )
-                .at(&self.theory.source, name.span, "expected a predicate")
-                .maybe_help(help);
-                self.push_declared(error, declared);
+                self.wrong_kind(name, (other, declared), "a predicate", help);
                 return None;
             }
         };
@@ -325,22 +318,19 @@ impl Resolver<'_> {
             )
         } else {
             match self.symbols.get(name) {
-                Some((Symbol::Broken, _)) => return,
-                Some(_) if self.declared_twice.contains(name) => return,
-                Some((Symbol::Predicate(id), _)) => {
-                    let n = self.theory[*id].arguments.len();
-                    let help = match n {
-                        0 => format!("write `{name}()`"),
-                        _ => format!("it takes {}", count(n, "argument")),
+                Some(_) if self.is_broken(name) => return,
+                Some((symbol @ (Symbol::Predicate(_) | Symbol::Definition(_)), _)) => {
+                    let arity = match symbol {
+                        Symbol::Definition(id) => self.theory[*id].arity,
+                        Symbol::Predicate(id) => self.theory[*id].arguments.len(),
+                        _ => 0,
                     };
-                    (format!("predicate `{name}` needs parentheses"), Some(help))
-                }
-                Some((Symbol::Definition(id), _)) => {
-                    let help = match self.theory[*id].arity {
+                    let help = match arity {
                         0 => format!("write `{name}()`"),
                         n => format!("it takes {}", count(n, "argument")),
                     };
-                    (format!("definition `{name}` needs parentheses"), Some(help))
+                    let kind = symbol.kind();
+                    (format!("{kind} `{name}` needs parentheses"), Some(help))
                 }
                 Some((symbol, _)) => (
                     format!("`{name}` is a {}, not a formula", symbol.kind()),
@@ -392,14 +382,10 @@ impl Resolver<'_> {
             let guard = quantified.guard.as_ref().map(|g| this.guard(g));
             this.crisp_binder = outer;
             let body = this.formula(&quantified.body);
-            let guard = match guard {
-                None => None,
-                Some(guard) => Some(guard?),
-            };
             Some(FormulaKind::Quantified {
                 quantifier,
                 binding: binding?,
-                guard,
+                guard: all_or_none(guard)?,
                 body: Box::new(body?),
             })
         })

@@ -1,7 +1,7 @@
 //! Guards: crisp conditions over numbers, individuals and tables.
 
 use super::term::integer_literal;
-use super::{Resolver, Symbol, count};
+use super::{Resolver, Symbol, all_or_none, count};
 use crate::diagnostic::{Code, Diagnostic, shortened};
 use crate::recursion::deep;
 use crate::source::Span;
@@ -89,10 +89,7 @@ impl Resolver<'_> {
         self.with_binding(&quantified.binding, BoundBy::Guard, |this, binding| {
             let guard = quantified.guard.as_ref().map(|g| this.guard(g));
             let body = this.guard(&quantified.body);
-            let guard = match guard {
-                None => None,
-                Some(guard) => Some(Box::new(guard?)),
-            };
+            let guard = all_or_none(guard)?.map(Box::new);
             Some(GuardKind::Exists(binding?, guard, Box::new(body?)))
         })
     }
@@ -209,8 +206,7 @@ impl Resolver<'_> {
         let found = self.symbols.get(&name.text).copied();
         let table = match found {
             Some((Symbol::Table(id), _)) => id,
-            Some((Symbol::Broken, _)) => return None,
-            _ if is_arithmetic(&name.text) => {
+            _ if is_arithmetic(&name.text) && !self.is_broken(&name.text) => {
                 let message = format!("`{}` is a number, not a condition", name.text);
                 let help = format!("compare it: `{}(…) < …`", name.text);
                 return self.refuse_with_help(
@@ -221,18 +217,13 @@ impl Resolver<'_> {
                     Some(help),
                 );
             }
-            Some(_) if self.declared_twice.contains(&name.text) => return None,
+            Some(_) if self.is_broken(&name.text) => return None,
             Some((Symbol::Predicate(_) | Symbol::Definition(_), declared)) => {
                 self.predicate_in_guard(name, declared);
                 return None;
             }
-            Some((symbol, declared)) => {
-                let error = Diagnostic::error(
-                    Code::WrongKindOfName,
-                    format!("`{}` is a {}, not a table", name.text, symbol.kind()),
-                )
-                .at(&self.theory.source, name.span, "expected a table");
-                self.push_declared(error, declared);
+            Some(other) => {
+                self.wrong_kind(name, other, "a table", None);
                 return None;
             }
             None => {
@@ -349,7 +340,7 @@ impl Resolver<'_> {
                     "",
                 );
             }
-            ExprKind::Number(x) => ValueKind::Real(*x),
+            ExprKind::Number(x) => ValueKind::Real(Literal(*x)),
             ExprKind::Name(name) => self.named_number(name, span)?,
             ExprKind::Label(label) => {
                 let message = format!("{} is a label, not a number", quoted_label(label));
@@ -407,7 +398,6 @@ impl Resolver<'_> {
             };
         }
         match self.symbols.get(name).copied() {
-            Some((Symbol::Broken, _)) => None,
             Some((Symbol::Param(id), _)) => {
                 self.mark_used(name);
                 Some(ValueKind::Param(id))
@@ -428,7 +418,7 @@ impl Resolver<'_> {
                 self.not_a_number(name, sort, span);
                 None
             }
-            Some(_) if self.declared_twice.contains(name) => None,
+            Some(_) if self.is_broken(name) => None,
             Some((symbol, _)) => {
                 let message = format!("`{name}` is a {}, not a number", symbol.kind());
                 self.refuse(Code::ExpectedNumber, message, span, "expected a number")
@@ -438,17 +428,18 @@ impl Resolver<'_> {
                     .chain(self.theory.params.iter().map(|p| p.name.as_str()))
                     .chain(self.theory.constants.iter().map(|c| c.name.as_str()));
                 let short = shortened(name);
-                let help = self
-                    .suggestion(name, known)
-                    .unwrap_or_else(|| match self.question {
-                        Some(_) => format!("bind it with a quantifier, `exists {short}: S. …`"),
-                        None => {
-                            format!("bind it with a quantifier, or declare it: `param {short}`")
-                        }
-                    });
+                let help = (self.suggestion(name, known))
+                    .unwrap_or_else(|| self.how_to_bind(&short, format!("param {short}")));
                 let message = format!("unknown name `{short}` in a guard");
                 self.refuse_with_help(Code::UnknownVariable, message, span, "", Some(help))
             }
+        }
+    }
+
+    fn how_to_bind(&self, name: &str, declaration: String) -> String {
+        match self.question {
+            Some(_) => format!("bind it with a quantifier, `exists {name}: S. …`"),
+            None => format!("bind it with a quantifier, or declare it: `{declaration}`"),
         }
     }
 
@@ -562,11 +553,10 @@ impl Resolver<'_> {
 
     fn unknown_arithmetic(&mut self, name: &Name) {
         match self.symbols.get(&name.text).copied() {
-            Some((Symbol::Broken, _)) => {}
             Some((Symbol::Predicate(_) | Symbol::Definition(_), declared)) => {
                 self.predicate_in_guard(name, declared);
             }
-            Some(_) if self.declared_twice.contains(&name.text) => {}
+            Some(_) if self.is_broken(&name.text) => {}
             Some((symbol, _)) => {
                 let help = (symbol.kind() == "table").then(|| {
                     "a table in a guard is a condition: join it with `and`, `or` and `not`"
@@ -610,16 +600,8 @@ impl Resolver<'_> {
                 let known = (self.local_names())
                     .chain(self.theory.constants.iter().map(|c| c.name.as_str()));
                 let short = shortened(name);
-                let help = self
-                    .suggestion(name, known)
-                    .unwrap_or_else(|| match self.question {
-                        Some(_) => format!("bind it with a quantifier, `exists {short}: S. …`"),
-                        None => {
-                            format!(
-                                "bind it with a quantifier, or declare it: `constant {short}: S`"
-                            )
-                        }
-                    });
+                let help = (self.suggestion(name, known))
+                    .unwrap_or_else(|| self.how_to_bind(&short, format!("constant {short}: S")));
                 let message = format!("unbound variable `{short}`");
                 return self.refuse_with_help(
                     Code::UnknownVariable,

@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, shortened};
 use crate::source::{Source, Span};
 use crate::suggest::did_you_mean;
-use crate::syntax::{AxiomSyntax, Declaration, Expr, Name, SortDefinition, SortedNames, TypeName};
+use crate::syntax::{AxiomSyntax, Declaration, Expr, Name, SortDefinition, TypeName};
 use crate::theory::*;
 use scope::Local;
 
@@ -270,10 +270,13 @@ impl Symbol {
 /// is errors times names.
 const MAX_SUGGESTIONS: usize = 200;
 
+/// What a name refers to, and where that is declared.
+type Named = (Symbol, Span);
+
 pub(super) struct Resolver<'a> {
     out: &'a mut Diagnostics,
     theory: Theory,
-    symbols: FxHashMap<String, (Symbol, Span)>,
+    symbols: FxHashMap<String, Named>,
     /// Named individuals of data sorts; the expected sort decides which one a name means.
     data_labels: FxHashMap<String, Vec<(SortId, u32)>>,
     /// Data sorts whose individuals have names that could not be read.
@@ -387,6 +390,26 @@ impl<'a> Resolver<'a> {
         }
     }
 
+    /// That a name is of another kind than is `expected` here, such as `a predicate`.
+    fn wrong_kind(&mut self, name: &Name, found: Named, expected: &str, help: Option<String>) {
+        let (symbol, declared) = found;
+        let what = format!("`{}` is a {}, not {expected}", name.text, symbol.kind());
+        let error = Diagnostic::error(Code::WrongKindOfName, what)
+            .at(
+                &self.theory.source,
+                name.span,
+                format!("expected {expected}"),
+            )
+            .maybe_help(help);
+        self.push_declared(error, declared);
+    }
+
+    /// Whether the declaration of a name has been reported, so that its uses get no messages.
+    fn is_broken(&self, name: &str) -> bool {
+        let broken = matches!(self.symbols.get(name), Some((Symbol::Broken, _)));
+        broken || self.declared_twice.contains(name)
+    }
+
     fn push_declared(&mut self, error: Diagnostic, declared: Span) {
         (self.out).push(Self::declared_here(error, declared, "declared here"));
     }
@@ -462,20 +485,8 @@ impl<'a> Resolver<'a> {
                 }
             }
         }
-        for (i, x) in theory.tables.iter().enumerate() {
-            add(&x.name, Symbol::Table(TableId(i as u32)));
-        }
-        for (i, x) in theory.predicates.iter().enumerate() {
-            add(&x.name, Symbol::Predicate(PredicateId(i as u32)));
-        }
-        for (i, x) in theory.functions.iter().enumerate() {
-            add(&x.name, Symbol::Function(FunctionId(i as u32)));
-        }
-        for (i, x) in theory.constants.iter().enumerate() {
-            add(&x.name, Symbol::Constant(ConstantId(i as u32)));
-        }
-        for (i, x) in theory.params.iter().enumerate() {
-            add(&x.name, Symbol::Param(ParamId(i as u32)));
+        for (symbol, name, _) in symbols(theory) {
+            add(name, symbol);
         }
         for (i, x) in theory.definitions.iter().enumerate() {
             add(x.name(), Symbol::Definition(DefinitionId(i as u32)));
@@ -678,16 +689,9 @@ impl<'a> Resolver<'a> {
                 self.mark_used(&name.text);
                 Some(id)
             }
-            Some((Symbol::Broken, _)) => None,
-            Some(_) if self.declared_twice.contains(&name.text) => None,
-            Some((other, declared)) => {
-                let kind = other.kind();
-                let error = Diagnostic::error(
-                    Code::WrongKindOfName,
-                    format!("`{}` is a {kind}, not a sort", name.text),
-                )
-                .at(&self.theory.source, name.span, "expected a sort");
-                self.push_declared(error, *declared);
+            Some(_) if self.is_broken(&name.text) => None,
+            Some(&other) => {
+                self.wrong_kind(name, other, "a sort", None);
                 None
             }
             None => {
@@ -725,22 +729,13 @@ impl<'a> Resolver<'a> {
     fn axiom(&mut self, syntax: AxiomSyntax) -> Option<Axiom> {
         let errors = self.out.error_count();
         self.start_formula();
-        let family = match &syntax.family {
-            Some((binding, guard)) => {
-                let variables = self.bind_sorts(binding, BoundBy::Family);
-                let guard = match guard {
-                    Some(guard) => {
-                        self.crisp_binder = Some("for");
-                        let guard = self.guard(guard);
-                        self.crisp_binder = None;
-                        Some(guard)
-                    }
-                    None => None,
-                };
-                Some((variables, guard))
-            }
-            None => None,
-        };
+        let family = syntax.family.as_ref().map(|(binding, guard)| {
+            let variables = self.bind_sorts(binding, BoundBy::Family);
+            self.crisp_binder = Some("for");
+            let guard = guard.as_ref().map(|guard| self.guard(guard));
+            self.crisp_binder = None;
+            (variables, guard)
+        });
         let formula = self.formula(&syntax.formula);
         // Text that was not understood may have been a use.
         if self.out.error_count() == errors && formula.is_some() {
@@ -748,13 +743,9 @@ impl<'a> Resolver<'a> {
         }
         let family = match family {
             None => None,
-            Some((variables, None)) => Some(Family {
+            Some((variables, guard)) => Some(Family {
                 variables: variables?,
-                guard: None,
-            }),
-            Some((variables, Some(guard))) => Some(Family {
-                variables: variables?,
-                guard: Some(guard?),
+                guard: all_or_none(guard)?,
             }),
         };
         Some(Axiom {
@@ -795,39 +786,39 @@ impl<'a> Resolver<'a> {
 
     fn warn_about_unused(&mut self) {
         let theory = &self.theory;
-        let symbols = (theory.sorts.iter().map(|s| ("sort", &s.name, s.span)))
-            .chain(theory.tables.iter().map(|t| ("table", &t.name, t.span)))
-            .chain(
-                theory
-                    .predicates
-                    .iter()
-                    .map(|p| ("predicate", &p.name, p.span)),
-            )
-            .chain(
-                theory
-                    .functions
-                    .iter()
-                    .map(|f| ("function", &f.name, f.span)),
-            )
-            .chain(
-                theory
-                    .constants
-                    .iter()
-                    .map(|c| ("constant", &c.name, c.span)),
-            )
-            .chain(theory.params.iter().map(|p| ("param", &p.name, p.span)));
-        for (kind, name, span) in symbols {
+        let sorts = theory.sorts.iter().map(|s| ("sort", &s.name, s.span));
+        let others = symbols(theory).map(|(symbol, name, span)| (symbol.kind(), name, span));
+        for (kind, name, span) in sorts.chain(others) {
             if !self.used.contains_key(name) {
-                self.out.push(
-                    Diagnostic::warning(
-                        Code::UnusedDeclaration,
-                        format!("{kind} `{name}` is never used"),
-                    )
-                    .at(&theory.source, span, ""),
-                );
+                let what = format!("{kind} `{name}` is never used");
+                let warning = Diagnostic::warning(Code::UnusedDeclaration, what);
+                self.out.push(warning.at(&theory.source, span, ""));
             }
         }
     }
+}
+
+/// What is there must have been understood.
+fn all_or_none<T>(part: Option<Option<T>>) -> Option<Option<T>> {
+    match part {
+        Some(None) => None,
+        Some(part) => Some(part),
+        None => Some(None),
+    }
+}
+
+/// The symbols of a theory other than sorts, labels and definitions, with the places of their declarations.
+fn symbols(theory: &Theory) -> impl Iterator<Item = (Symbol, &String, Span)> {
+    macro_rules! each {
+        ($list:ident, $symbol:ident, $id:ident) => {
+            (theory.$list.iter().zip(0..)).map(|(x, i)| (Symbol::$symbol($id(i)), &x.name, x.span))
+        };
+    }
+    each!(tables, Table, TableId)
+        .chain(each!(predicates, Predicate, PredicateId))
+        .chain(each!(functions, Function, FunctionId))
+        .chain(each!(constants, Constant, ConstantId))
+        .chain(each!(params, Param, ParamId))
 }
 
 /// `1 column`, `3 columns`

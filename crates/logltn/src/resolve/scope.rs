@@ -14,6 +14,23 @@ pub(super) struct Local {
 }
 
 impl Resolver<'_> {
+    /// The sort of each name, if it is one.
+    pub(super) fn sorts_of(&mut self, names: &[(Name, Option<Name>)]) -> Vec<Option<SortId>> {
+        // `x, y: S` names its sort once, and an unknown sort is one mistake.
+        let mut last: Option<(Span, Option<SortId>)> = None;
+        let mut sort = |sort: &Name| match last {
+            Some((span, id)) if span == sort.span => id,
+            _ => {
+                let id = self.sort_named(sort);
+                last = Some((sort.span, id));
+                id
+            }
+        };
+        (names.iter())
+            .map(|(_, name)| name.as_ref().and_then(&mut sort))
+            .collect()
+    }
+
     /// Brings variables into scope. `None` if one of them is wrong; they are in scope anyway.
     pub(super) fn bind_sorts(
         &mut self,
@@ -22,18 +39,8 @@ impl Resolver<'_> {
     ) -> Option<Vec<VarId>> {
         let mut whole = true;
         let mut ids = Vec::with_capacity(binding.len());
-        // `x, y: S` names its sort once, and an unknown sort is one mistake.
-        let mut last: Option<(Span, Option<SortId>)> = None;
-        for (name, sort) in binding {
-            let sort = match (sort, last) {
-                (None, _) => None,
-                (Some(sort), Some((span, id))) if span == sort.span => id,
-                (Some(sort), _) => {
-                    let id = self.sort_named(sort);
-                    last = Some((sort.span, id));
-                    id
-                }
-            };
+        let sorts = self.sorts_of(binding);
+        for ((name, _), sort) in binding.iter().zip(sorts) {
             let big = match bound_by {
                 BoundBy::Family => Some("for"),
                 BoundBy::Quantifier(q) if q.is_big_connective() => Some(q.word()),
@@ -190,8 +197,7 @@ impl Resolver<'_> {
                 self.mark_used(&name.text);
                 Some(id)
             }
-            Some((Symbol::Broken, _)) => None,
-            Some(_) if self.declared_twice.contains(&name.text) => None,
+            Some(_) if self.is_broken(&name.text) => None,
             Some((symbol, _)) => {
                 let message = format!("`{}` is a {}, not a table", name.text, symbol.kind());
                 let help = matches!(symbol, Symbol::Sort(_))

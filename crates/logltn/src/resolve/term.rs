@@ -325,15 +325,10 @@ impl Resolver<'_> {
                 let terms = self.arguments("function", name, arguments, &wanted, declared, span)?;
                 Some((TermKind::Apply(id, terms), Some(Found::Argument(result))))
             }
-            Some((Symbol::Broken, _)) => None,
-            Some(_) if self.declared_twice.contains(&name.text) => None,
+            Some(_) if self.is_broken(&name.text) => None,
             Some((symbol, declared)) => {
-                let help = match symbol {
-                    Symbol::Predicate(_) => {
-                        Some("join the two atoms with a connective: `P(x) and Q(x)`".to_string())
-                    }
-                    _ => None,
-                };
+                let help = matches!(symbol, Symbol::Predicate(_))
+                    .then(|| "join the two atoms with a connective: `P(x) and Q(x)`".to_string());
                 let error = Diagnostic::error(
                     Code::WrongKindOfName,
                     format!(

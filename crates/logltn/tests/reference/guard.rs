@@ -242,7 +242,7 @@ fn number(case: &Case, environment: &Environment, value: &Value) -> Result<Num, 
     };
     match &value.kind {
         ValueKind::Int(n) => Ok(Num::Int(*n)),
-        ValueKind::Real(x) => Ok(Num::Real(*x)),
+        ValueKind::Real(x) => Ok(Num::Real(x.0)),
         ValueKind::Param(param) => Ok(case.params[*param]),
         ValueKind::Number(variable) => Ok(number_of(environment.get(*variable))),
         ValueKind::Individual(Term {

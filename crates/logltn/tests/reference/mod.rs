@@ -135,10 +135,10 @@ pub fn evaluate_own(
     ties: Ties,
     own: &[(AxiomParameters, f64)],
 ) -> Result<Evaluation, String> {
-    semantics.validate().map_err(|e| e.to_string())?;
+    semantics.validate().map_err(|e| e.message().to_string())?;
     let Parameters { alpha, p, p_forall } = *parameters;
     for (name, value) in Parameters::NAMES.into_iter().zip([alpha, p, p_forall]) {
-        Parameters::check(name, value).map_err(|e| e.to_string())?;
+        Parameters::check(name, value).map_err(|e| e.message().to_string())?;
     }
     literal::check(case)?;
     formula::check(case, semantics)?;

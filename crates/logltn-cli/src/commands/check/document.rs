@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use logltn::theory::{
     ColumnSort, ConstantId, FunctionId, ParamId, PredicateId, SortId, SortKind, TableId,
 };
-use logltn::{ConstantData, Data, Diagnostics, EventSize, Number, Output, OutputKind, Pass, Plan};
+use logltn::{ConstantData, Data, Diagnostics, EventSize, Number, Pass, Plan};
 use logltn_learn::{ClosedForm, StepWork};
 use logltn_train::manifest::{Constant, Grounding, Manifest};
 use logltn_train::project::Project;
@@ -414,7 +414,7 @@ impl<'a> About<'a> {
                     .map(|sort| theory.argument_sort_name(sort))
                     .collect(),
                 grounding: grounding_name(self.manifest(), &predicate.name),
-                output: output_name(output),
+                output: output.kind.name(),
                 per_class: output.per_class,
                 closed_form: self.closed_form(&predicate.name).map(ClosedForm::text),
                 learn: self.closed_form(&predicate.name).map(|form| {
@@ -514,15 +514,5 @@ fn grounding_name(manifest: Option<&Manifest>, predicate: &str) -> &'static str 
         Some(Grounding::Truth(_)) => "truth",
         Some(Grounding::LogTruth(_)) => "log_truth",
         Some(Grounding::Host { .. }) | None => "host",
-    }
-}
-
-/// What the numbers of a predicate mean.
-pub fn output_name(output: Output) -> &'static str {
-    match output.kind {
-        OutputKind::Softmax => "softmax",
-        OutputKind::Sigmoid => "sigmoid",
-        OutputKind::Truth => "truth",
-        OutputKind::LogTruth => "log_truth",
     }
 }

@@ -8,8 +8,7 @@ use logltn_train::manifest::{
 };
 use logltn_train::project::Project;
 
-use super::document::output_name;
-use crate::text::{Align, bytes, counted, percent, real, table, thousands};
+use crate::text::{Align, bytes, counted, indented, percent, real, table, thousands};
 
 /// Memory below this is not worth a line.
 const WORTH_SAYING: u128 = 100_000_000;
@@ -281,7 +280,7 @@ fn predicates(project: &Project) -> Vec<Vec<String>> {
     predicates
         .map(|(predicate, output)| {
             let given = project.manifest.predicates.get(&predicate.name);
-            let kind = output_name(*output);
+            let kind = output.kind.name();
             let kind = if output.per_class && kind == "sigmoid" {
                 "sigmoid per class"
             } else {
@@ -468,11 +467,4 @@ fn family(axiom: &Axiom, members: &[PlannedAxiom]) -> String {
 
 fn sum(members: &[PlannedAxiom], count: impl Fn(&PlannedAxiom) -> u128) -> u128 {
     (members.iter()).fold(0, |total: u128, member| total.saturating_add(count(member)))
-}
-
-fn indented(text: &str, by: usize) -> String {
-    let blanks = " ".repeat(by);
-    (text.lines())
-        .map(|line| format!("{}\n", format!("{blanks}{line}").trim_end()))
-        .collect()
 }

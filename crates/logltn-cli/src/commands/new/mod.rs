@@ -16,6 +16,7 @@ use logltn_train::project::Project;
 use crate::commands::example;
 use crate::console;
 use crate::outcome::Outcome;
+use crate::text::number;
 
 use columns::{Task, Use, Wanted};
 use texts::Plan;
@@ -48,10 +49,9 @@ pub struct Arguments {
 }
 
 fn fraction(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(share) if share > 0.0 && share < 1.0 => Ok(share),
-        _ => Err("expected a share above 0 and below 1, such as 0.2".to_string()),
-    }
+    number(text, "a share above 0 and below 1, such as 0.2", |x| {
+        x > 0.0 && x < 1.0
+    })
 }
 
 /// Runs the command.

@@ -258,11 +258,7 @@ impl Eliminate<'_> {
                 .sum::<f64>()
             + weight(&common);
         let asks_more = self.asks_more(&groups, &outer);
-        let asks_strata = |m: &&Normal| {
-            let mut uses = Vec::new();
-            m.uses(&mut uses);
-            !uses.is_empty()
-        };
+        let asks_strata = |m: &&Normal| m.uses().next().is_some();
         // A stratum is computed for the tuples that are asked for, and may be in a cycle with its
         // user.
         if asks_more && groups.iter().flat_map(|g| &g.members).any(asks_strata) {
@@ -301,22 +297,21 @@ impl Eliminate<'_> {
 
     /// The variables of the arguments that name rows.
     fn row_variables(&self, normal: &Normal, found: &mut Vec<VarId>) {
-        if let Kind::Use { arguments, .. } = &normal.kind {
+        for part in normal.parts() {
+            let arguments: &[Term] = match &part.kind {
+                Kind::Use { arguments, .. } => arguments,
+                Kind::Literal {
+                    predicate,
+                    arguments,
+                    ..
+                } if self.outputs[predicate.index()].per_class => {
+                    &arguments[..arguments.len().saturating_sub(1)]
+                }
+                Kind::Literal { arguments, .. } => arguments,
+                _ => &[],
+            };
             arguments.iter().for_each(|a| term_variables(a, found));
         }
-        if let Kind::Literal {
-            predicate,
-            arguments,
-            ..
-        } = &normal.kind
-        {
-            let rows = match self.outputs[predicate.index()].per_class {
-                true => &arguments[..arguments.len().saturating_sub(1)],
-                false => arguments.as_slice(),
-            };
-            rows.iter().for_each(|a| term_variables(a, found));
-        }
-        deep(|| (normal.children()).for_each(|c| self.row_variables(c, found)));
     }
 }
 

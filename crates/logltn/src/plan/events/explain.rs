@@ -1,7 +1,7 @@
 //! Which literals an event depends on: how much more probable each is given the event.
 
 use super::{Events, Observation};
-use crate::circuit::{Lanes, Proposition, Weights};
+use crate::circuit::{Lanes, Weights};
 use crate::plan::individual::BlamedLiteral;
 use crate::plan::individual::Individual;
 use crate::plan::program::MOST_CODES;
@@ -24,7 +24,11 @@ impl Events {
         };
         let mut literals = Vec::new();
         if let Some(event) = &observation.event {
-            collect(event, &mut literals);
+            event.each_literal(&mut |var, state, positive| {
+                if !literals.contains(&(var, state, positive)) {
+                    literals.push((var, state, positive));
+                }
+            });
         }
         let possible = self.value(observation).is_some();
         let mut blamed = Vec::with_capacity(literals.len());
@@ -153,24 +157,6 @@ impl Events {
         let not = if positive { "" } else { "not " };
         let text = format!("{not}{}({})", predicate.name, arguments.join(", "));
         (text, individuals)
-    }
-}
-
-fn collect(event: &Proposition, literals: &mut Vec<(u32, u32, bool)>) {
-    match event {
-        Proposition::True | Proposition::False => {}
-        &Proposition::Is {
-            var,
-            state,
-            positive,
-        } => {
-            if !literals.contains(&(var, state, positive)) {
-                literals.push((var, state, positive));
-            }
-        }
-        Proposition::And(members) | Proposition::Or(members) => {
-            deep(|| members.iter().for_each(|m| collect(m, literals)));
-        }
     }
 }
 

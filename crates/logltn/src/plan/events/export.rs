@@ -1,7 +1,7 @@
 //! Circuits as plain arrays, for callers that evaluate them elsewhere (`crates/logltn/PLAN-FORMAT.md`).
 
 use super::{Events, Evidence};
-use crate::circuit::{Circuit, Node, Root};
+use crate::circuit::{Circuit, Part, Root};
 use crate::output::OutputKind;
 use crate::plan::Plan;
 
@@ -50,19 +50,18 @@ impl ExportedCircuit {
             },
             ..ExportedCircuit::default()
         };
-        for node in &circuit.nodes {
-            let (level, is_sum) = match *node {
-                Node::Leaf { var, from, to } => {
+        for (_, part) in circuit.parts() {
+            let (level, is_sum) = match part {
+                Part::Leaf(var, states) => {
                     let first = circuit.slots[var as usize];
-                    let states = circuit.states_of(from, to).iter();
+                    let states = states.iter();
                     found.entries.extend(states.map(|state| first + state));
                     (0, 1)
                 }
-                Node::Product { from, to } | Node::Sum { from, to } => {
-                    let children = circuit.children_of(from, to);
+                Part::Product(children) | Part::Sum(children) => {
                     found.entries.extend_from_slice(children);
                     let levels = children.iter().map(|c| found.nodes[*c as usize][0]);
-                    let is_sum = matches!(node, Node::Sum { .. });
+                    let is_sum = matches!(part, Part::Sum(_));
                     (1 + levels.max().unwrap_or(0), i64::from(is_sum))
                 }
             };

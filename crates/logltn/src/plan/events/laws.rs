@@ -7,11 +7,10 @@ use super::shapes::Shapes;
 use super::variables::Variables;
 use super::{Limits, too_hard, too_large};
 use crate::circuit::{Budget, Implications, Proposition, Root, Shape, TooHard, is_satisfiable};
+use crate::connected::connected;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::guard::{Scope, TableIndexes};
 use crate::plan::Plan;
 use crate::plan::active::Active;
-use crate::plan::individual::Bound;
 use crate::plan::program::MOST_CODES;
 
 /// A ground law.
@@ -94,7 +93,7 @@ impl Laws {
                 }
             }
         }
-        laws.find_components(variables);
+        laws.find_components();
         for at in 0..laws.components.len() {
             let component = &laws.components[at];
             let members: Vec<&Proposition> = laws.formulas(component).collect();
@@ -147,41 +146,17 @@ impl Laws {
         conjuncts.map(|c| &self.conjuncts[*c as usize].formula)
     }
 
-    fn find_components(&mut self, variables: &Variables) {
-        // The first conjunct that mentions each variable.
-        let mut owner = vec![u32::MAX; variables.domains.len()];
-        let mut leader: Vec<u32> = (0..self.conjuncts.len() as u32).collect();
-        fn find(leader: &mut [u32], mut i: u32) -> u32 {
-            while leader[i as usize] != i {
-                leader[i as usize] = leader[leader[i as usize] as usize];
-                i = leader[i as usize];
-            }
-            i
-        }
-        for (i, conjunct) in self.conjuncts.iter().enumerate() {
-            conjunct.formula.each_variable(&mut |var| {
-                let other = &mut owner[var as usize];
-                if *other == u32::MAX {
-                    *other = i as u32;
-                }
-                let (a, b) = (find(&mut leader, i as u32), find(&mut leader, *other));
-                leader[a.max(b) as usize] = a.min(b);
-            });
-        }
-        let mut place = vec![u32::MAX; self.conjuncts.len()];
-        for i in 0..self.conjuncts.len() as u32 {
-            let first = find(&mut leader, i) as usize;
-            if place[first] == u32::MAX {
-                place[first] = self.components.len() as u32;
-                self.components.push(Component {
-                    conjuncts: Vec::new(),
-                    circuit: u32::MAX,
-                    names: Arc::default(),
-                    cut: None,
-                });
-            }
-            self.components[place[first] as usize].conjuncts.push(i);
-        }
+    fn find_components(&mut self) {
+        let groups = connected(self.conjuncts.len(), |i, visit| {
+            self.conjuncts[i].formula.each_variable(&mut |v| visit(v));
+        });
+        let component = |conjuncts| Component {
+            conjuncts,
+            circuit: u32::MAX,
+            names: Arc::default(),
+            cut: None,
+        };
+        self.components = groups.into_iter().map(component).collect();
     }
 
     /// Laws of a component that no world with `known` keeps: a small set, found by leaving out one law after another.
@@ -266,19 +241,7 @@ impl Laws {
     pub fn name(&self, plan: &Plan, conjunct: usize) -> String {
         let Conjunct { program, codes, .. } = &self.conjuncts[conjunct];
         let name = &plan.axioms[*program].name;
-        let exec = &plan.programs[*program];
-        let Some(ranking) = &exec.ranking else {
-            return format!("`{name}`");
-        };
-        let indexes = TableIndexes::default();
-        let scope = Scope {
-            data: &plan.data,
-            variables: &plan.data.theory().axioms[exec.axiom].variables,
-            indexes: &indexes,
-        };
-        let mut env = scope.environment();
-        ranking.bind(&scope, codes, &mut env);
-        let bound = Bound::all(&scope, &ranking.variables(), &env);
+        let bound = plan.bound(*program, codes);
         let bound = bound.iter().map(|b| format!("{} = {}", b.variable, b.to));
         match bound.collect::<Vec<_>>().join(", ") {
             none if none.is_empty() => format!("`{name}`"),

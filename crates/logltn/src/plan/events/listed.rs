@@ -5,7 +5,6 @@ use super::variables::{Atom, Variables};
 use super::{Limits, too_large};
 use crate::circuit::{Budget, Proposition};
 use crate::diagnostic::Diagnostics;
-use crate::guard::{Scope, TableIndexes};
 use crate::memory;
 use crate::plan::Plan;
 use crate::plan::active::Active;
@@ -107,18 +106,6 @@ impl ListedEvent<'_> {
 
     /// The values of the variables of the leading quantifiers.
     pub fn bound(&self) -> Vec<Bound> {
-        let exec = &self.plan.programs[self.program];
-        let Some(ranking) = &exec.ranking else {
-            return Vec::new();
-        };
-        let indexes = TableIndexes::default();
-        let scope = Scope {
-            data: &self.plan.data,
-            variables: &self.plan.data.theory().axioms[exec.axiom].variables,
-            indexes: &indexes,
-        };
-        let mut env = scope.environment();
-        ranking.bind(&scope, &self.codes, &mut env);
-        Bound::all(&scope, &ranking.variables(), &env)
+        self.plan.bound(self.program, &self.codes)
     }
 }

@@ -520,7 +520,7 @@ fn too_hard(plan: &Plan, axiom: &str, reached: TooHard) -> Diagnostic {
     .at(&plan.data.theory().source, span.unwrap_or_default(), "")
     .help(format!(
         "fewer atoms in one event, guards that keep less, or laws that share fewer atoms make it easier; more time \
-         (`[train] compile_seconds`) or memory may be enough ({})",
+         or memory may be enough ({})",
         memory::allow_more()
     ))
 }

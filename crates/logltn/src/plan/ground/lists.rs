@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::list_key::{ListKey, place};
+use crate::connected::connected;
 use crate::diagnostic::{Diagnostic, early};
 use crate::guard::{Cell, Join, Scope, conjuncts, free_variables, say_if_slow, sort_tuples};
 use crate::memory;
@@ -533,29 +534,27 @@ pub(crate) fn groups<'g>(
     variables: &[VarId],
     conditions: Vec<&'g Guard>,
 ) -> Vec<(Vec<VarId>, Vec<&'g Guard>)> {
-    let mut groups: Vec<(Vec<VarId>, Vec<&Guard>)> =
-        variables.iter().map(|v| (vec![*v], Vec::new())).collect();
-    for condition in conditions {
-        let free = free_variables(condition);
-        let (mut tied, others): (Vec<_>, Vec<_>) = groups
-            .into_iter()
-            .partition(|(vs, _)| vs.iter().any(|v| free.contains(v)));
-        groups = others;
-        let mut merged: (Vec<VarId>, Vec<&Guard>) = (Vec::new(), Vec::new());
-        for (vs, cs) in tied.drain(..) {
-            merged.0.extend(vs);
-            merged.1.extend(cs);
+    let things = variables.len() + conditions.len();
+    let tied = connected(things, |i, visit| match i.checked_sub(variables.len()) {
+        None => visit(variables[i].0),
+        Some(at) => (free_variables(conditions[at]).iter())
+            .filter(|v| variables.contains(v))
+            .for_each(|v| visit(v.0)),
+    });
+    let group = |members: Vec<u32>| {
+        let (mut own, mut tie) = (Vec::new(), Vec::new());
+        for i in members {
+            match (i as usize).checked_sub(variables.len()) {
+                None => own.push(variables[i as usize]),
+                Some(at) => tie.push(conditions[at]),
+            }
         }
-        merged.1.push(condition);
-        groups.push(merged);
-    }
-    for (vs, _) in &mut groups {
-        vs.sort_unstable();
-    }
+        own.sort_unstable();
+        tie.sort_by_key(|g: &&Guard| g.span.start);
+        (own, tie)
+    };
     // The order of the text for the conditions, that of the binder for the components.
+    let mut groups: Vec<(Vec<VarId>, Vec<&Guard>)> = tied.into_iter().map(group).collect();
     groups.sort_by_key(|(vs, _)| vs.first().copied());
-    for (_, cs) in &mut groups {
-        cs.sort_by_key(|g| g.span.start);
-    }
     groups
 }

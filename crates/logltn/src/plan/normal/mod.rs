@@ -128,7 +128,7 @@ impl Normal {
     }
 
     /// The direct subformulas.
-    pub fn children(&self) -> impl Iterator<Item = &Normal> {
+    pub fn children(&self) -> impl DoubleEndedIterator<Item = &Normal> {
         let (first, second, members, factors): (_, Option<&Normal>, &[Normal], &[Factor]) =
             match &self.kind {
                 Kind::Constant(_) | Kind::Literal { .. } | Kind::Use { .. } => {
@@ -143,6 +143,16 @@ impl Normal {
             };
         let pair = first.into_iter().chain(second);
         (pair.chain(members)).chain(factors.iter().map(|f| &f.body))
+    }
+
+    /// This formula and all under it, outer ones first.
+    pub fn parts(&self) -> impl Iterator<Item = &Normal> {
+        let mut open = vec![self];
+        std::iter::from_fn(move || {
+            let next = open.pop()?;
+            open.extend(next.children().rev());
+            Some(next)
+        })
     }
 
     /// The direct subformulas, to be rewritten; those of a sum of products have been rewritten already.
@@ -167,33 +177,36 @@ impl Normal {
     }
 
     pub fn has_quantifier(&self) -> bool {
-        let own = matches!(self.kind, Kind::Quantifier { .. } | Kind::SumProduct(_));
-        own || self.groundings.is_some() || deep(|| self.children().any(Normal::has_quantifier))
+        let own = |part: &Normal| {
+            let chooses = matches!(part.kind, Kind::Quantifier { .. } | Kind::SumProduct(_));
+            chooses || part.groundings.is_some()
+        };
+        self.parts().any(own)
     }
 
     /// Every variable that it mentions; each binder has variables of its own.
     pub fn variables(&self, found: &mut Vec<VarId>) {
-        match &self.kind {
-            Kind::Literal { arguments, .. } | Kind::Use { arguments, .. } => {
-                arguments.iter().for_each(|a| term_variables(a, found));
+        for part in self.parts() {
+            match &part.kind {
+                Kind::Literal { arguments, .. } | Kind::Use { arguments, .. } => {
+                    arguments.iter().for_each(|a| term_variables(a, found));
+                }
+                Kind::Quantifier { guard, .. } => {
+                    guard.iter().for_each(|g| found.extend(free_variables(g)));
+                }
+                _ => {}
             }
-            Kind::Quantifier { guard, .. } => {
-                guard.iter().for_each(|g| found.extend(free_variables(g)));
-            }
-            _ => {}
         }
-        deep(|| self.children().for_each(|c| c.variables(found)));
     }
 
     /// The strata that it uses, with the sign.
-    pub fn uses(&self, found: &mut Vec<(usize, bool)>) {
-        if let Kind::Use {
-            stratum, negated, ..
-        } = self.kind
-        {
-            found.push((stratum, negated));
-        }
-        deep(|| self.children().for_each(|c| c.uses(found)));
+    pub fn uses(&self) -> impl Iterator<Item = (usize, bool)> {
+        self.parts().filter_map(|part| match part.kind {
+            Kind::Use {
+                stratum, negated, ..
+            } => Some((stratum, negated)),
+            _ => None,
+        })
     }
 
     /// The members of a conjunction, nested ones too: a sum of sums is a sum.

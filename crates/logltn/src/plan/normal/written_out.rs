@@ -37,18 +37,16 @@ impl Maker<'_> {
             return Ok(());
         };
         let source = &self.scope.theory().source;
-        let mut binders = Vec::new();
-        if let Some(family) = family {
-            binders.push(("for", family.variables[0]));
-        }
-        find_binders(&axiom.formula, &mut binders);
+        const MOST_SHOWN: usize = 4;
+        let of_family = family.map(|family| ("for", family.variables[0]));
+        let binders = of_family.into_iter().chain(binders(&axiom.formula));
         let mut refused = error.refuse(format_args!(
             "axiom `{}`, written out member by member,",
             axiom.name
         ));
-        for (at, (word, variable)) in binders.iter().enumerate() {
+        for (at, (word, variable)) in binders.take(MOST_SHOWN).enumerate() {
             let span = self.scope.variables[variable.index()].span;
-            let size = self.scope.size_of(*variable);
+            let size = self.scope.size_of(variable);
             let label = format!("`{word}` has up to {size} members here");
             refused = match at {
                 0 => refused.at(source, span, label),
@@ -163,7 +161,7 @@ impl Maker<'_> {
 
 /// Whether a guard of an inner `all` or `any` reads one of the variables.
 fn depends(formula: &Formula, variables: &[VarId]) -> bool {
-    let own = match &formula.kind {
+    formula.parts().any(|formula| match &formula.kind {
         FormulaKind::Quantified {
             quantifier,
             guard: Some(guard),
@@ -172,22 +170,20 @@ fn depends(formula: &Formula, variables: &[VarId]) -> bool {
             free_variables(guard).iter().any(|v| variables.contains(v))
         }
         _ => false,
-    };
-    own || deep(|| (formula.children().into_iter()).any(|f| depends(f, variables)))
+    })
 }
 
 /// The first variable of each `all` and `any`, from the outside in.
-fn find_binders(formula: &Formula, found: &mut Vec<(&'static str, VarId)>) {
-    const MOST_SHOWN: usize = 4;
-    if let FormulaKind::Quantified {
-        quantifier,
-        binding,
-        ..
-    } = &formula.kind
-        && quantifier.is_big_connective()
-        && found.len() < MOST_SHOWN
-    {
-        found.extend(binding.variables().first().map(|v| (quantifier.word(), *v)));
-    }
-    deep(|| (formula.children().into_iter()).for_each(|f| find_binders(f, found)));
+fn binders(formula: &Formula) -> impl Iterator<Item = (&'static str, VarId)> {
+    formula.parts().filter_map(|formula| match &formula.kind {
+        FormulaKind::Quantified {
+            quantifier,
+            binding,
+            ..
+        } if quantifier.is_big_connective() => {
+            let first = binding.variables().first()?;
+            Some((quantifier.word(), *first))
+        }
+        _ => None,
+    })
 }

@@ -195,7 +195,8 @@ impl<'a> Share<'a, '_> {
     }
 
     fn can_share(&self, root: &Root) -> bool {
-        parts(&root.normal) <= MOST_PARTS && !self.reads_batches(&root.normal)
+        root.normal.parts().count() <= MOST_PARTS
+            && !root.normal.parts().any(|part| self.reads_batches(part))
     }
 
     /// Rows of batched tables change from step to step, and with them the tuples that are needed.
@@ -204,14 +205,13 @@ impl<'a> Share<'a, '_> {
             let table = self.problem.data.table(t);
             table.is_none_or(|t| t.batched)
         };
-        let own = match &normal.kind {
+        match &normal.kind {
             Kind::Quantifier { binding, guard, .. } => {
                 let rows = matches!(binding, Binding::Rows(table, _) if batched(*table));
                 rows || guard.iter().any(|g| tables(g).into_iter().any(batched))
             }
             _ => false,
-        };
-        own || deep(|| normal.children().any(|c| self.reads_batches(c)))
+        }
     }
 
     /// Splits each `exists` over several variables whose parts read few of them, and conjunctions of which some members
@@ -657,8 +657,4 @@ fn shell(kind: &Kind) -> Kind {
         },
         _ => Kind::Constant(true),
     }
-}
-
-fn parts(normal: &Normal) -> usize {
-    1 + deep(|| normal.children().map(parts).sum::<usize>())
 }

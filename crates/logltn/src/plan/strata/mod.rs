@@ -357,9 +357,7 @@ fn signs(shared: &Shared, circle: &Circle) -> Vec<[bool; 2]> {
                 let (true, Some(formula)) = (signs[at][sign], formula) else {
                     continue;
                 };
-                let mut uses = Vec::new();
-                formula.uses(&mut uses);
-                for (used, negated) in uses {
+                for (used, negated) in formula.uses() {
                     if let Some(at) = members.iter().position(|m| *m == used) {
                         signs[at][usize::from(negated)] = true;
                     }
@@ -564,10 +562,9 @@ pub(super) struct Circle {
 fn circles(forms: &[StratumForm]) -> Vec<Circle> {
     let uses: Vec<FxHashSet<usize>> = (forms.iter())
         .map(|form| {
-            let mut found = Vec::new();
-            (form.formulas.iter().flatten()).for_each(|f| f.uses(&mut found));
+            let found = form.formulas.iter().flatten().flat_map(Normal::uses);
             let sides = form.contraction.map(|(left, right)| [left, right]);
-            let found = found.into_iter().map(|(stratum, _)| stratum);
+            let found = found.map(|(stratum, _)| stratum);
             found.chain(sides.into_iter().flatten()).collect()
         })
         .collect();

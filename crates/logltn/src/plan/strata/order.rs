@@ -417,27 +417,8 @@ impl Graph<'_> {
         }
         self.sort_places(0);
         let levels = self.levels(None)?;
-        let deepest = levels
-            .iter()
-            .copied()
-            .max()
-            .map_or(0, |most| most as usize + 1);
-        let (places, bounds) = self.sorted(&levels, deepest);
-        let mut steps = Vec::new();
-        for level in 0..deepest {
-            for (member, &stratum) in circle.members.iter().enumerate() {
-                let (start, end) = (bounds[member][level], bounds[member][level + 1]);
-                if start < end {
-                    steps.push(Step {
-                        stratum,
-                        layer: 0,
-                        start,
-                        end,
-                        constant: false,
-                    });
-                }
-            }
-        }
+        let (places, bounds, deepest) = self.sorted(&levels);
+        let steps = steps_of(circle, &bounds, 0, None);
         let tuples = (places.into_iter())
             .map(|codes| Tuples {
                 evaluated: codes.len(),
@@ -546,15 +527,10 @@ impl Graph<'_> {
         }
         let layers = ranges.len();
         let levels = self.levels(Some(counter))?;
-        let deepest = levels
-            .iter()
-            .copied()
-            .max()
-            .map_or(0, |most| most as usize + 1);
         let evaluated = (self.nodes.iter().zip(&self.asks))
             .filter(|((member, ..), asks)| *member as usize == counter && asks.is_some())
             .count();
-        let (places, bounds) = self.sorted(&levels, deepest);
+        let (places, bounds, _) = self.sorted(&levels);
         let mut steps = Vec::new();
         for layer in (0..layers).rev() {
             let (start, end) = ranges[layer];
@@ -572,19 +548,8 @@ impl Graph<'_> {
                     constant,
                 });
             }
-            for level in (0..deepest).filter(|_| others[layer]) {
-                for (member, &stratum) in circle.members.iter().enumerate() {
-                    let (start, end) = (bounds[member][level], bounds[member][level + 1]);
-                    if member != counter && start < end {
-                        steps.push(Step {
-                            stratum,
-                            layer,
-                            start,
-                            end,
-                            constant: false,
-                        });
-                    }
-                }
+            if others[layer] {
+                steps.extend(steps_of(circle, &bounds, layer, Some(counter)));
             }
         }
         let tuples = (places.into_iter().enumerate())
@@ -656,9 +621,10 @@ impl Graph<'_> {
         Ok(self.asks.iter().map(level).collect())
     }
 
-    /// By member its codes, ordered by level and then by place; and where each level begins.
-    fn sorted(&self, levels: &[u32], deepest: usize) -> (Vec<Vec<u64>>, Vec<Vec<u32>>) {
+    /// By member its codes, ordered by level and then by place; where each level begins; and how many levels there are.
+    fn sorted(&self, levels: &[u32]) -> (Vec<Vec<u64>>, Vec<Vec<u32>>, usize) {
         let members = self.members.len();
+        let deepest = levels.iter().max().map_or(0, |most| *most as usize + 1);
         let mut starts = vec![vec![0_u32; deepest + 1]; members];
         for ((member, ..), level) in self.nodes.iter().zip(levels) {
             starts[*member as usize][*level as usize + 1] += 1;
@@ -680,7 +646,7 @@ impl Graph<'_> {
             tuples.sort_by_key(|(_, level)| *level);
             tuples.into_iter().map(|(code, _)| code).collect()
         });
-        (sorted.collect(), starts)
+        (sorted.collect(), starts, deepest)
     }
 
     /// Shows a tuple that depends on itself; the last of the tuples needs the first.
@@ -719,6 +685,31 @@ impl Graph<'_> {
         .note(shown.join(" asks for "))
         .help(help)
     }
+}
+
+/// The steps of a layer, level by level, but for a member whose steps are others.
+fn steps_of(
+    circle: &Circle,
+    bounds: &[Vec<u32>],
+    layer: usize,
+    without: Option<usize>,
+) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for level in 1..bounds.first().map_or(0, Vec::len) {
+        for (member, &stratum) in circle.members.iter().enumerate() {
+            let (start, end) = (bounds[member][level - 1], bounds[member][level]);
+            if without != Some(member) && start < end {
+                steps.push(Step {
+                    stratum,
+                    layer,
+                    start,
+                    end,
+                    constant: false,
+                });
+            }
+        }
+    }
+    steps
 }
 
 #[derive(Default)]
