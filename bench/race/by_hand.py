@@ -2,10 +2,21 @@
 
 Literals once for each polarity; subformulas once, shared between axioms up to the names of variables, each over its own variables and
 broadcast where it is read; conjuncts without the variable outside of an `exists`; two factors of an `exists` as a product of matrices
-in scaled space; gathers for the rows of tables.
+in scaled space; gathers for the rows of tables and for guards that keep few, masks made beforehand for other guards; definitions as tables.
 """
 
 import math
+
+import numpy as np
+
+import guards
+
+# Guards that keep a smaller share are lists of what they keep.
+SPARSE = 0.2
+
+
+class Unfit(Exception):
+    """What is not raced: an `exists` that a guard leaves nothing, whose value drowns all others."""
 
 
 def negate(f):
@@ -20,8 +31,8 @@ def negate(f):
             return ("and", positive(a), negate(b))
         case ("<->", a, b):
             return ("or", ("and", positive(a), negate(b)), ("and", positive(b), negate(a)))
-        case ("forall" | "exists" as q, variables, table, body):
-            return ("exists" if q == "forall" else "forall", variables, table, negate(body))
+        case ("forall" | "exists" | "all" | "any" as q, binders, guard, body):
+            return ({"forall": "exists", "exists": "forall", "all": "any", "any": "all"}[q], binders, guard, negate(body))
 
 
 def positive(f):
@@ -36,37 +47,34 @@ def positive(f):
             return ("or", negate(a), positive(b))
         case ("<->", a, b):
             return ("and", ("or", negate(a), positive(b)), ("or", negate(b), positive(a)))
-        case ("forall" | "exists" as q, variables, table, body):
-            return (q, variables, table, positive(body))
+        case ("forall" | "exists" | "all" | "any" as q, binders, guard, body):
+            return (q, binders, guard, positive(body))
 
 
 def negation(literal):
     return ("no" if literal[0] == "is" else "is", *literal[1:])
 
 
-def free_normal(f):
-    match f:
-        case ("is" | "no" | "lit", _, variables):
-            return set(variables)
-        case ("forall" | "exists", variables, _, body):
-            return free_normal(body) - set(variables)
-        case (_, *members):
-            return set().union(*map(free_normal, members))
-
-
 LOG_SPACE = ("logltn", "logltn-sum", "logltn-max", "logltn-lse", "logltn-prob")
 TRUTH_SPACE = ("stable", "godel", "lukasiewicz", "goguen")
 
 
-def program(theory, semantics, alpha):
-    return (Program if semantics in LOG_SPACE else TruthProgram)(theory, semantics, alpha)
+def program(theory, semantics, alpha, data):
+    return (Program if semantics in LOG_SPACE else TruthProgram)(theory, semantics, alpha, data)
 
 
 class Program:
-    def __init__(self, theory, semantics, alpha):
-        self.theory, self.semantics, self.alpha = theory, semantics, alpha
+    FALSE = -1e5, 0.0  # and true
+
+    def __init__(self, theory, semantics, alpha, data):
+        self.theory, self.semantics, self.alpha, self.data = theory, semantics, alpha, data
         self.lines, self.known = [], {}
-        self.rows = {}  # by variable of a table's row: its table, which is the axis
+        self.given = {}  # what is made of guards beforehand, by name
+        self.defined, self.depths = {}, {}
+        self.counted = False  # whether what an `exists` ranges over is counted beforehand
+        # By variable: its axis where that is not its own, what indexes it there, and its individuals along the axis.
+        self.rows, self.columns, self.individuals = {}, {}, {}
+        self.sizes = {}  # of axes that are no variables
 
     def source(self):
         loss = self.loss([self.axiom(f) for f in self.theory.axioms])
@@ -74,12 +82,22 @@ class Program:
         return "\n".join([f"def loss({arguments}):", *(f"    {line}" for line in self.lines), f"    return {loss}"])
 
     def loss(self, axioms):
-        over = len(axioms) if self.semantics != "logltn-sum" else 1
-        return f"-({' + '.join(axioms)})" + (f" / {over}" if over > 1 else "")
+        over = sum(self.size(axes[0]) if axes else 1 for _, axes in axioms) if self.semantics != "logltn-sum" else 1
+        return f"-({' + '.join(f'{name}.sum()' if axes else name for name, axes in axioms)})" + (f" / {over}" if over > 1 else "")
 
     def axiom(self, f):
-        self.rows = {}
-        return self.value(self.normal(f))[0]
+        """Its value; of a family, the values of its members."""
+        if f[0] == "for":
+            self.individuals[f[1]] = np.arange(self.size(f[1]))
+        return self.value(self.normal(f[2] if f[0] == "for" else f))
+
+    def give(self, array):
+        array = np.asarray(array)
+        for name, known in self.given.items():
+            if known.dtype == array.dtype and np.array_equal(known, array):
+                return name
+        self.given[f"g{len(self.given)}"] = array
+        return f"g{len(self.given) - 1}"
 
     def normal(self, f):
         """Negations are at the literals."""
@@ -101,7 +119,7 @@ class Program:
         return tuple(sorted({self.axis(v) for v in variables}))
 
     def size(self, axis):
-        return self.theory.tables[axis][1] if axis in self.theory.tables else self.theory.sorts[axis[0]]
+        return self.sizes.get(axis) or self.theory.sorts[axis[0]]
 
     def at(self, value, axes):
         """A value with these axes in their order, of which it may lack some."""
@@ -126,11 +144,25 @@ class Program:
                 return self.probabilistic_sum(members)
             case ("or", *members):
                 return self.log_mean_exp([self.value(m) for m in members])
-            case ("forall" | "exists" as q, variables, table, body):
-                return self.quantifier(q, variables, table, body)
+            case ("any", binders, guard, body) if self.semantics == "logltn-prob":
+                inside = negation(body) if self.is_literal(body) else ("complement", body)
+                return self.complement(self.value(("all", binders, guard, inside)))
+            case ("complement", body):
+                return self.complement(self.value(body))
+            case ("forall" | "exists" | "all" | "any" as q, binders, guard, body):
+                return self.quantifier(q, binders, guard, body)
 
-    def literal(self, sign, predicate, variables):
-        table = self.table(sign, predicate, self.theory.predicates[predicate][1])
+    def is_literal(self, f):
+        return f[0] in ("is", "no") and f[1] in self.theory.predicates
+
+    def literal(self, sign, predicate, arguments):
+        if predicate in self.theory.definitions:
+            table = self.definition(sign, predicate)
+        else:
+            table = self.table(sign, predicate, self.theory.predicates[predicate][1])
+        variables = [a for a in arguments if a[0].islower()]
+        for place in reversed([i for i, a in enumerate(arguments) if a[0].isupper()]):
+            table = self.let(f"{table}.select({place}, {arguments[place][1:]})")
         axes = self.axes(variables)
         if any(v in self.rows for v in variables):
             return self.gather(table, variables, axes)
@@ -144,6 +176,22 @@ class Program:
                 places = [i for i, v in enumerate(own) if v == first]
         return (self.let(self.at((table, tuple(own)), axes)) if tuple(own) != axes else table), axes
 
+    def definition(self, sign, name):
+        """All of its values, as of a predicate."""
+        variables, depth, f = self.theory.definitions[name]
+        left = self.depths.get(name, depth)
+        if left == 0:
+            false, true = self.FALSE
+            return self.let(f"torch.full({[self.size(v) for v in variables]}, {true if sign == 'no' else false})")
+        key = sign, name, left
+        if key not in self.defined:
+            saved, self.rows = self.rows, {}
+            self.depths[name] = left and left - 1
+            value = self.value(self.normal(("not", f) if sign == "no" else f))
+            self.rows, self.depths[name] = saved, left
+            self.defined[key] = self.let(f"{self.at(value, variables)}.expand({[self.size(v) for v in variables]})")
+        return self.defined[key]
+
     def table(self, sign, predicate, softmax):
         if softmax:
             return self.let(f"log_softmax(z['{predicate}'])" if sign == "is" else f"log_not_softmax(z['{predicate}'])")
@@ -151,20 +199,16 @@ class Program:
 
     def gather(self, table, variables, axes):
         others = [v for v in dict.fromkeys(variables) if v not in self.rows]
-        shape = [self.axis(next(v for v in variables if v in self.rows)), *others]
-        index = []
-        for v in variables:
-            if v in self.rows:
-                column = self.columns[v]
-                name = f"rows['{self.rows[v]}'][{column}]"
-            else:
-                name = f"torch.arange({self.size(v)}, device=z0.device)"
-            index.append(f"{name}[{', '.join(':' if a == self.axis(v) else 'None' for a in shape)}]" if len(shape) > 1 else name)
-        # Whole rows where the others come last, each once and in order.
-        if list(variables[: len(variables) - len(others)]) == [v for v in variables if v in self.rows] and len(others) == len(
-            [v for v in variables if v not in self.rows]
-        ):
-            index = [f"rows['{self.rows[v]}'][{self.columns[v]}]" for v in variables if v in self.rows]
+        shape = [*dict.fromkeys(self.rows[v] for v in variables if v in self.rows), *others]
+        first = len(variables) - len(others)
+        if len(shape) == 1 + len(others) and list(variables[first:]) == others:
+            # Whole rows, each once and in order.
+            index = [self.columns[v] for v in variables[:first]]
+        else:
+            index = []
+            for v in variables:
+                name = self.columns[v] if v in self.rows else f"torch.arange({self.size(v)}, device=z0.device)"
+                index.append(f"{name}[{', '.join(':' if a == self.axis(v) else 'None' for a in shape)}]" if len(shape) > 1 else name)
         name = self.let(f"{table}[{', '.join(index)}]")
         return (self.let(self.at((name, tuple(shape)), axes)) if tuple(shape) != axes else name), axes
 
@@ -181,7 +225,9 @@ class Program:
 
     def probabilistic_sum(self, members):
         """log(1 − Π(1 − eˣ)); of a literal, 1 − eˣ is its negation."""
-        return self.complement(self.add([self.value(negation(m)) if m[0] in ("is", "no") else self.complement(self.value(m)) for m in members]))
+        return self.complement(
+            self.add([self.value(negation(m)) if self.is_literal(m) else self.complement(self.value(m)) for m in members])
+        )
 
     def complement(self, value):
         return self.let(f"log_not({value[0]})"), value[1]
@@ -196,7 +242,7 @@ class Program:
 
     def divisor(self, n):
         """What is taken from the log of a sum over n."""
-        return 0.0 if self.semantics == "logltn-lse" else math.log(n)
+        return 0.0 if self.semantics == "logltn-lse" or self.counted else math.log(n)
 
     def log_mean_exp(self, values):
         if self.semantics == "logltn-max":
@@ -214,48 +260,119 @@ class Program:
             done = self.let(f"torch.logaddexp({self.at(done, both)}, {self.at(scaled, both)})"), both
         return self.let(f"({done[0]} - {self.divisor(n)}) / {a}"), axes
 
-    def quantifier(self, q, variables, table, body):
-        if table:
-            saved = self.rows
-            self.rows = self.rows | {v: table for v in variables}
-            self.columns = {v: i for i, v in enumerate(variables)}
-            done = self.reduce(q, (table,), self.value(body))
-            self.rows = saved
-            return done
-        if q == "exists":
-            return self.exists(variables, body)
-        # A mean of a sum is the sum of the means.
-        return self.reduce(q, variables, self.value(body))
+    def quantifier(self, q, binders, guard, body):
+        saved = dict(self.rows), dict(self.columns)
+        bound = []
+        for b in binders:
+            if isinstance(b, str):
+                self.individuals[b] = np.arange(self.size(b))
+                bound.append(b)
+                continue
+            table, variables = b
+            axis = f"_{table}_{variables[0]}"
+            self.sizes[axis] = self.theory.tables[table][1]
+            for i, v in enumerate(variables):
+                self.rows[v], self.columns[v], self.individuals[v] = axis, f"rows['{table}'][{i}]", self.data.tables[table][i]
+            bound.append(axis)
+        mask = self.mask(guard) if guard else None
+        if mask and set(mask[1]) <= set(bound) and mask[0].mean() < SPARSE:
+            bound = self.kept(*mask, bound)
+            mask = None
+        if mask and (q in ("exists", "any") or self.semantics in TRUTH_SPACE):
+            if not mask[0].any(tuple(i for i, a in enumerate(mask[1]) if a in bound)).all():
+                raise Unfit
+        done = self.exists(bound, mask, body, guard) if q in ("exists", "any") else self.reduce(q, bound, self.value(body), mask)
+        self.rows, self.columns = saved
+        return done
 
-    def reduce(self, q, variables, value):
+    def mask(self, guard):
+        axes = self.axes(guards.free(guard))
+
+        def value(v):
+            along = axes.index(self.axis(v))
+            return self.individuals[v].reshape([-1 if i == along else 1 for i in range(len(axes))])
+
+        kept = guards.mask(guard, value, self.data)
+        return np.broadcast_to(kept, [self.size(a) for a in axes]), axes
+
+    def kept(self, mask, axes, bound):
+        """What a guard keeps as rows, and what is bound then."""
+        kept = np.nonzero(mask)
+        if not len(kept[0]):
+            raise Unfit
+        axis = f"_list{len(self.sizes)}"
+        for v in [v for v in self.individuals if self.axis(v) in axes]:
+            self.individuals[v] = self.individuals[v][kept[axes.index(self.axis(v))]]
+            self.columns[v], self.rows[v] = self.give(self.individuals[v]), axis
+        self.sizes[axis] = len(kept[0])
+        return [b for b in bound if b not in axes] + [axis]
+
+    def reduce(self, q, bound, value, mask=None):
         name, axes = value
-        gone = [i for i, a in enumerate(axes) if a in variables]
-        if not gone:
-            return value
-        rest = tuple(a for a in axes if a not in variables)
+        gone = [i for i, a in enumerate(axes) if a in bound]
+        rest = tuple(a for a in axes if a not in bound)
         dims = gone[0] if len(gone) == 1 else tuple(gone)
-        return self.let(self.aggregate(q, name, dims, math.prod(self.size(axes[i]) for i in gone))), rest
+        if not mask:
+            if not gone:
+                return value
+            return self.let(self.aggregate(q, name, dims, math.prod(self.size(axes[i]) for i in gone))), rest
+        weights, axes = self.weights(q, bound, axes, *mask)
+        w = weights, tuple(a for a in mask[1] if a not in bound or a in value[1])
+        if w[1] == value[1] == tuple(b for b in value[1] if b in bound):
+            return self.let(self.weighted(q, f"{name}.flatten()", f"{weights}.flatten()", None)), ()
+        gone = tuple(i for i, a in enumerate(axes) if a in bound)
+        if not gone:
+            if self.semantics in TRUTH_SPACE or q != "forall":
+                raise Unfit
+            return self.let(f"{self.at(value, axes)} * {self.at(w, axes)}"), axes
+        return self.let(self.weighted(q, self.at(value, axes), self.at(w, axes), gone)), tuple(a for a in axes if a not in bound)
+
+    def weights(self, q, bound, axes, mask, own):
+        """What each value counts for, over those axes of the mask that are not gone before; and all axes then."""
+        gone = tuple(i for i, a in enumerate(own) if a in bound)
+        unread = tuple(i for i in gone if own[i] not in axes)
+        left = tuple(a for i, a in enumerate(own) if i not in unread)
+        count = mask.sum(gone, keepdims=True) * math.prod(self.size(a) for a in axes if a in bound and a not in own)
+        weights = mask.sum(unread, keepdims=True) / (1 if q == "all" or self.semantics == "logltn-sum" else np.maximum(count, 1))
+        both = tuple(sorted({*axes, *left}))
+        return self.give(weights.squeeze(unread).astype(np.float32)), both
+
+    def weighted(self, q, value, weights, dims):
+        return f"torch.dot({value}, {weights})" if dims is None else f"({value} * {weights}).sum({dims})"
 
     def aggregate(self, q, name, dims, n):
-        if q == "forall":
-            return f"{name}.{'sum' if self.semantics == 'logltn-sum' else 'mean'}({dims})"
+        if q in ("forall", "all"):
+            return f"{name}.{'sum' if q == 'all' or self.semantics == 'logltn-sum' else 'mean'}({dims})"
         if self.semantics == "logltn-max":
             return f"{name}.amax({dims})"
         return f"(({self.alpha} * {name}).logsumexp({dims}) - {self.divisor(n)}) / {self.alpha}"
 
-    def exists(self, variables, body):
+    def exists(self, bound, mask, body, guard):
         members = list(body[1:]) if body[0] == "and" else [body]
-        outside = [self.value(m) for m in members if not free_normal(m) & set(variables)]
-        inside = [self.value(m) for m in members if free_normal(m) & set(variables)]
-        left = list(variables)
+        values = [self.value(m) for m in members]
+        if mask:
+            kept, own = mask
+            for condition in guard[1:] if guard[0] == "and" else [guard]:
+                one, axes = self.mask(condition)
+                values.append((self.give(np.where(one, 0, -1e30).astype(np.float32)), axes))
+        outside = [v for v in values if not set(v[1]) & set(bound)]
+        inside = [v for v in values if set(v[1]) & set(bound)]
+        left = [b for b in bound if any(b in axes for _, axes in inside)]
+        self.counted = bool(mask)
         while left:
             # The variable next whose factors together have the fewest numbers.
             v = min(left, key=lambda v: math.prod(self.size(a) for a in self.union([m for m in inside if v in m[1]])))
             left.remove(v)
-            touching = [m for m in inside if v in m[1]]
-            others = [m for m in inside if v not in m[1]]
-            inside = others + [self.eliminate(v, touching)] if touching else others
-        return self.add(inside + outside)
+            inside = [m for m in inside if v not in m[1]] + [self.eliminate(v, [m for m in inside if v in m[1]])]
+        self.counted = False
+        done = self.add(inside + outside)
+        if not mask or self.semantics in ("logltn-max", "logltn-lse"):
+            return done
+        gone = tuple(i for i, a in enumerate(own) if a in bound)
+        counts = kept.sum(gone) * math.prod(self.size(b) for b in bound if b not in own)
+        counts = self.give((np.log(counts) / self.alpha).astype(np.float32)), tuple(a for a in own if a not in bound)
+        axes = self.union([done, counts])
+        return self.let(f"{self.at(done, axes)} - {self.at(counts, axes)}"), axes
 
     def eliminate(self, v, factors):
         """The log of the mean over v of the product of these."""
@@ -293,10 +410,14 @@ class TruthProgram(Program):
     """On truth degrees, nothing is moved: the operators distribute over nothing. Projections as LTN's libraries have them."""
 
     EPS, P = 1e-4, 2
+    FALSE = 0.0, 1.0
 
     def loss(self, axioms):
-        stacked = f"torch.stack([{', '.join(axioms)}])"
-        return f"1 - ({self.aggregate('over', stacked, 0, len(axioms))})"
+        if any(axes for _, axes in axioms):
+            stacked = f"torch.cat([{', '.join(name if axes else f'{name}[None]' for name, axes in axioms)}])"
+        else:
+            stacked = f"torch.stack([{', '.join(name for name, _ in axioms)}])"
+        return f"1 - ({self.aggregate('forall', stacked, 0, 0)})"
 
     def normal(self, f):
         return f
@@ -319,14 +440,39 @@ class TruthProgram(Program):
             case ("<->", a, b):
                 a, b = self.value(a), self.value(b)
                 return self.pair("and", self.pair("->", a, b), self.pair("->", b, a))
-            case ("forall" | "exists" as q, variables, table, body):
-                return self.quantifier(q, variables, table, body)
+            case ("any" | "all" as q, (v,), guard, body):
+                name, axes = self.value(body)
+                self.individuals[v] = np.arange(self.size(v))
+                kept, over = self.mask(guard) if guard else (np.ones(self.size(v)), (v,))
+                if over != (v,) or v not in axes:
+                    raise Unfit
+                rest = tuple(a for a in axes if a != v)
+                members = [(self.let(f"{name}.select({axes.index(v)}, {i})"), rest) for i in np.nonzero(kept)[0]]
+                done = members[0]
+                for m in members[1:]:
+                    done = self.pair("and" if q == "all" else "or", done, m)
+                return done
+            case ("forall" | "exists" as q, binders, guard, body):
+                return self.quantifier(q, binders, guard, body)
 
     def table(self, sign, predicate, softmax):
         return self.let(f"z['{predicate}'].{'softmax(-1)' if softmax else 'sigmoid()'}")
 
-    def exists(self, variables, body):
-        return self.reduce("exists", variables, self.value(body))
+    def exists(self, bound, mask, body, guard):
+        return self.reduce("exists", bound, self.value(body), mask)
+
+    def weighted(self, q, value, weights, dims):
+        dims = 0 if dims is None else dims
+        match self.semantics, q:
+            case (("stable" | "goguen"), "exists"):
+                return f"(({1 - self.EPS} * {value} + {self.EPS}) ** {self.P} * {weights}).sum({dims}) ** {1 / self.P}"
+            case (("stable" | "goguen"), _):
+                return f"1 - ((1 - {1 - self.EPS} * {value}) ** {self.P} * {weights}).sum({dims}) ** {1 / self.P}"
+            case "lukasiewicz", "forall":
+                return f"({value} * {weights}).sum({dims})"
+            case _, _:
+                q, fill = ("amax", 0.0) if q == "exists" else ("amin", 1.0)
+                return f"torch.where({weights} > 0, {value}, {fill}).{q}({dims})"
 
     def zero(self, value):
         """The projection away from 0."""
@@ -337,9 +483,9 @@ class TruthProgram(Program):
 
     def pair(self, op, a, b):
         match self.semantics, op:
-            case ("stable" | "goguen"), "and":
+            case (("stable" | "goguen"), "and"):
                 a, b, text = self.zero(a), self.zero(b), "{a} * {b}"
-            case ("stable" | "goguen"), "or":
+            case (("stable" | "goguen"), "or"):
                 a, b, text = self.one(a), self.one(b), "{a} + {b} - {a} * {b}"
             case "stable", "->":
                 a, b, text = self.zero(a), self.one(b), "1 - {a} + {a} * {b}"
@@ -360,9 +506,9 @@ class TruthProgram(Program):
 
     def aggregate(self, q, name, dims, n):
         match self.semantics, q:
-            case ("stable" | "goguen"), "exists":
+            case (("stable" | "goguen"), "exists"):
                 return f"(({1 - self.EPS} * {name} + {self.EPS}) ** {self.P}).mean({dims}) ** {1 / self.P}"
-            case ("stable" | "goguen"), _:
+            case (("stable" | "goguen"), _):
                 return f"1 - ((1 - {1 - self.EPS} * {name}) ** {self.P}).mean({dims}) ** {1 / self.P}"
             case "godel", _:
                 return f"{name}.{'amax' if q == 'exists' else 'amin'}({dims})"

@@ -142,6 +142,11 @@ pub struct Rows<'a> {
     pub width: usize,
 }
 
+/// Rows that follow each other in the array too: where the first is, and how many they are.
+fn runs(places: &[usize]) -> impl Iterator<Item = (usize, usize)> {
+    (places.chunk_by(|a, b| a + 1 == *b)).map(|run| (run[0], run.len()))
+}
+
 impl View {
     /// Whether its numbers are of single precision.
     pub fn is_single(&self) -> bool {
@@ -246,8 +251,11 @@ impl View {
         if let (true, Some(places)) = (self.dense, rows.places) {
             // SAFETY: the caller's promise.
             let all = unsafe { std::slice::from_raw_parts(self.start.cast::<A>(), self.len()) };
-            for (place, target) in places.iter().zip(numbers.chunks_exact_mut(rows.width)) {
-                copy(&all[place * rows.width..][..rows.width], target);
+            let mut from = 0;
+            for (place, count) in runs(places) {
+                let target = &mut numbers[from..from + count * rows.width];
+                copy(&all[place * rows.width..][..target.len()], target);
+                from += target.len();
             }
             return;
         }
@@ -294,12 +302,19 @@ impl View {
         if self.dense {
             // SAFETY: the caller's promise.
             let all = unsafe { std::slice::from_raw_parts_mut(self.start.cast::<A>(), self.len()) };
-            for (row, source) in numbers.chunks_exact(rows.width).enumerate() {
-                let place = rows.places.map_or(row, |places| places[row]);
-                let target = &mut all[place * rows.width..][..rows.width];
+            let mut add = |place: usize, source: &[T]| {
+                let target = &mut all[place * rows.width..][..source.len()];
                 for (sum, number) in target.iter_mut().zip(source) {
                     *sum += A::from_f64(number.to_f64());
                 }
+            };
+            let Some(places) = rows.places else {
+                return add(0, numbers);
+            };
+            let mut from = 0;
+            for (place, count) in runs(places) {
+                add(place, &numbers[from..from + count * rows.width]);
+                from += count * rows.width;
             }
             return;
         }

@@ -191,7 +191,7 @@ def test_export():
         sorts={"P": 1000}, outputs={"C": "softmax"},
     )  # fmt: skip
     plan = kb.export_plan()
-    assert plan.header["format"] == "logltn-plan" and plan.header["version"] == 2
+    assert plan.header["format"] == "logltn-plan" and plan.header["version"] == 3
     json.dumps(plan.header)
     # Five million bindings: not one of them is listed.
     assert sum(a.size for a in plan.arrays) == 0
@@ -424,8 +424,10 @@ SHARING = [
     "exists x: X, z: Z. u(x) or (exists y: Y. (r(x, y) or t(y)) and (q(y, z) or s(z)))",
     "forall x: X. exists y: Y. r(x, y) and (forall z: Z. q(y, z) -> s(z))",
     "forall x, w: X. exists y: Y. r(x, y) and r(w, y) and u(x)",
+    "forall x, w: X. exists v: X where v != x. a(x, v) and a(v, w)",
+    "forall x, w: X where x != w. exists v: X where v != x and w != v. a(x, v) and a(w, v) and u(v)",
 ]
-SHARING_SHAPES = {"r": "XY", "q": "YZ", "s": "Z", "t": "Y", "u": "X"}
+SHARING_SHAPES = {"r": "XY", "q": "YZ", "s": "Z", "t": "Y", "u": "X", "a": "XX"}
 
 
 @pytest.mark.parametrize("semantics", ["logltn", "logltn-lse", "logltn-prob", "logltn-max", "stable", "godel"])

@@ -398,7 +398,7 @@ fn compare(
     let exported = engine.export().map_err(|e| e.to_string())?;
     let header: Value = serde_json::from_str(&exported.header).map_err(|e| e.to_string())?;
     assert_eq!(header["format"], "logltn-plan");
-    assert_eq!(header["version"], 2);
+    assert_eq!(header["version"], 3);
     let arrays = exported.arrays.iter().map(|array| match array {
         ExportedArray::Int32(values) => values.iter().map(|v| f64::from(*v)).collect(),
         ExportedArray::Int64(values) => values.iter().map(|v| *v as f64).collect(),

@@ -4,7 +4,7 @@ use logltn::{Data, Engine, Output, Parameters, Plan, PlanOptions, Semantics, Sou
 
 use crate::cases::rng::Rng;
 
-const AXIOMS: [&str; 9] = [
+const AXIOMS: [&str; 14] = [
     "forall x: X, z: Z. exists y: Y. r(x, y) and q(y, z)",
     "forall x: X, z: Z. s(z) -> (exists y: Y. r(x, y) and not q(y, z) and t(y))",
     "forall x: X. exists y: Y, z: Z. r(x, y) and q(y, z) and s(z)",
@@ -14,12 +14,18 @@ const AXIOMS: [&str; 9] = [
     "forall x, w: X. exists y: Y, z: Z. r(x, y) and q(y, z) and p(z, w)",
     "forall x, w: X. exists y: Y. r(x, y) and (exists z: Z. q(y, z) and p(z, w))",
     "forall x: X. exists y: Y, z: Z. r(x, y) and q(y, z) and p(z, x)",
+    "forall x, w: X. exists v: X where v != x. a(x, v) and a(v, w)",
+    "forall x, w: X where x != w. exists v: X. a(x, v) and a(v, w)",
+    "forall x, w: X. exists v: X where v != x and w != v. a(x, v) and a(w, v) and u(v)",
+    "forall x, w: X. a(x, w) -> (exists v: X where v != w. a(w, v) and u(v))",
+    "forall x: X, y: Y. r(x, y) -> (forall w: X, z: Z where w != x. r(w, y) and q(y, z))",
 ];
 
 fn theory(axioms: &[&str]) -> Theory {
     let mut text = "
         sort X  sort Y  sort Z
-        predicate r(X, Y)  predicate q(Y, Z)  predicate p(Z, X)  predicate s(Z)  predicate t(Y)  predicate u(X)"
+        predicate r(X, Y)  predicate q(Y, Z)  predicate p(Z, X)  predicate s(Z)  predicate t(Y)  predicate u(X)
+        predicate a(X, X)"
         .to_string();
     for (i, axiom) in axioms.iter().enumerate() {
         text += &format!("\naxiom a{i}: {axiom}");
@@ -43,8 +49,9 @@ fn number(seed: u64, predicate: usize, row: &[u32], scale: f64) -> f32 {
     (scale * (2.0 * rng.uniform() - 1.0)) as f32
 }
 
-/// The loss, the axioms' truths, and by predicate and row the gradient, in the order of the rows.
-type Found = (f64, Vec<f64>, Vec<(usize, Vec<u32>, f64)>);
+/// The loss, the axioms' truths, by predicate and row the gradient, in the order of the rows, and how many bindings and empty
+/// `exists` the axioms have.
+type Found = (f64, Vec<f64>, Vec<(usize, Vec<u32>, f64)>, Vec<(u128, u64)>);
 
 macro_rules! run {
     ($name:ident, $number:ty) => {
@@ -71,10 +78,14 @@ macro_rules! run {
                 gradients.extend(own.map(|(row, g)| (predicate, row, f64::from(*g))));
             }
             gradients.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+            let planned = engine.plan().axioms().iter().zip(&value.axioms);
+            let counts = planned.map(|(a, found)| (a.groundings, found.empty_exists));
+            let counts = counts.collect();
             (
                 value.loss,
                 value.axioms.iter().map(|a| a.truth).collect(),
                 gradients,
+                counts,
             )
         }
     };
@@ -143,6 +154,7 @@ fn products_of_matrices_equal_the_theory_as_written() {
             assert!(near(*a, *b, 1e-5), "{a} {b} {}", what());
         }
         assert_eq!(found.2.len(), expected.2.len(), "{}", what());
+        assert_eq!(found.3, expected.3, "{}", what());
         // Logits of 10⁴ are known to 10⁻³ in single precision, and so are shares of sums of their exponentials.
         let within = if scale > 100.0 { 2e-2 } else { 2e-4 };
         let most = expected.2.iter().map(|g| g.2.abs()).fold(1e-6, f64::max);

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _native
 
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,8 @@ pub(super) struct Products<T> {
 /// One of the matrices.
 #[derive(Clone, Debug, Default)]
 struct Side<T> {
+    /// All of its numbers, if its stratum leaves out some.
+    whole: Vec<T>,
     /// exp α(x - greatest), row by row; or the numbers themselves.
     scaled: Vec<T>,
     /// By row.
@@ -34,15 +36,22 @@ struct Side<T> {
 }
 
 impl<T: Real> Side<T> {
-    fn copy(&mut self, values: &[T]) {
+    fn copy(&mut self, values: &[T], codes: &[u64], size: usize) {
         self.scaled.clear();
-        self.scaled.extend_from_slice(values);
+        if values.len() == size {
+            self.scaled.extend_from_slice(values);
+            return;
+        }
+        self.scaled.resize(size, T::from_f64(LEFT_OUT));
+        for (value, code) in values.iter().zip(codes) {
+            self.scaled[*code as usize] = *value;
+        }
+        self.whole.clone_from(&self.scaled);
     }
 
-    fn fill(&mut self, values: &[T], inner: usize, alpha: T, threads: Threads) {
-        self.copy(values);
+    fn scale(&mut self, inner: usize, alpha: T, threads: Threads) {
         self.greatest.clear();
-        self.greatest.resize(values.len() / inner, T::ZERO);
+        self.greatest.resize(self.scaled.len() / inner, T::ZERO);
         let rows = WholeRows {
             inner,
             values: &mut self.scaled,
@@ -58,6 +67,9 @@ impl<T: Real> Side<T> {
         });
     }
 }
+
+/// What a tuple that is left out has: so little that it adds nothing, and is not the greatest.
+const LEFT_OUT: f64 = -1e30;
 
 /// Some rows of a side.
 struct WholeRows<'a, T> {
@@ -117,10 +129,37 @@ impl<T: Precision> Engine<T> {
         self.products[at] = products;
     }
 
-    /// The values of one side, for the group of a piece.
-    fn side(&self, piece: Piece, stratum: usize, len: usize) -> &[T] {
-        let from = piece.group * len;
-        &self.ground.literals[stratum].positive[from..from + len]
+    /// The codes of the tuples of one side, and their values for the group of a piece.
+    fn side(&self, piece: Piece, stratum: usize) -> (&[T], &[u64]) {
+        let codes = &self.ground.plan.strata.strata[stratum].codes;
+        let from = piece.group * codes.len();
+        let values = &self.ground.literals[stratum].positive;
+        (&values[from..from + codes.len()], codes)
+    }
+
+    /// The numbers of one side, those that are left out among them.
+    fn whole<'a>(&'a self, piece: Piece, stratum: usize, side: &'a Side<T>) -> &'a [T] {
+        match side.whole.is_empty() {
+            true => self.side(piece, stratum).0,
+            false => &side.whole,
+        }
+    }
+
+    /// The place of a number of one side among the derivatives by its tuples, unless it is left out.
+    fn place(&self, piece: Piece, stratum: usize, at: usize, size: usize) -> Option<usize> {
+        let codes = &self.ground.plan.strata.strata[stratum].codes;
+        let place = match codes.len() == size {
+            true => at,
+            false => codes.binary_search(&(at as u64)).ok()?,
+        };
+        Some(piece.group * codes.len() + place)
+    }
+
+    fn copy_sides(&self, piece: Piece, of: Contraction, products: &mut Products<T>) {
+        let (values, codes) = self.side(piece, of.left);
+        products.left.copy(values, codes, of.rows * of.inner);
+        let (values, codes) = self.side(piece, of.right);
+        products.right.copy(values, codes, of.columns * of.inner);
     }
 
     pub(super) fn forward_contraction(&mut self, piece: Piece, of: Contraction) {
@@ -129,17 +168,19 @@ impl<T: Precision> Engine<T> {
             Some(Semiring::Greatest) => return self.forward_greatest(piece, of),
             semiring => semiring == Some(Semiring::Exponentials { mean: true }),
         };
-        let shift = if mean { -(of.inner as f64).ln() } else { 0.0 };
+        let plan = self.ground.plan.clone();
+        let log_terms = &plan.strata.strata[piece.step.stratum].log_terms[..];
+        let shift = match mean && log_terms.is_empty() {
+            true => -(of.inner as f64).ln(),
+            false => 0.0,
+        };
         let mut products = self.products_of(piece);
         let (rows, columns, inner) = (of.rows, of.columns, of.inner);
         let scale = T::from_f64(alpha);
         let threads = Threads(self.pool.as_deref());
-        let (a, b) = (
-            self.side(piece, of.left, rows * inner),
-            self.side(piece, of.right, columns * inner),
-        );
-        products.left.fill(a, inner, scale, threads);
-        products.right.fill(b, inner, scale, threads);
+        self.copy_sides(piece, of, &mut products);
+        products.left.scale(inner, scale, threads);
+        products.right.scale(inner, scale, threads);
         let (left, right) = (&products.left.scaled, &products.right.scaled);
         products.sums.clear();
         let sides = (
@@ -154,16 +195,18 @@ impl<T: Precision> Engine<T> {
         values.copy_from_slice(&products.sums);
         let threads = Threads(self.pool.as_deref());
         threads.each(&mut *values, |values| T::kernels().ln(values));
-        let (a, b) = (
-            self.side(piece, of.left, rows * inner),
-            self.side(piece, of.right, columns * inner),
-        );
+        let Products {
+            left, right, sums, ..
+        } = &mut products;
+        let (left, right) = (&*left, &*right);
+        let a = self.whole(piece, of.left, left);
+        let b = self.whole(piece, of.right, right);
         let (by_alpha, shift) = (T::from_f64(1.0 / alpha), shift / alpha);
         let least = least::<T>();
         for (i, values) in values.chunks_exact_mut(columns).enumerate() {
-            let row = products.left.greatest[i] + T::from_f64(shift);
-            let sums = &mut products.sums[i * columns..(i + 1) * columns];
-            for (value, &column) in values.iter_mut().zip(&products.right.greatest) {
+            let row = left.greatest[i] + T::from_f64(shift);
+            let sums = &mut sums[i * columns..(i + 1) * columns];
+            for (value, &column) in values.iter_mut().zip(&right.greatest) {
                 *value = value.multiply_add::<false>(by_alpha, row + column);
             }
             if sums.iter().all(|sum| *sum >= least) {
@@ -179,6 +222,11 @@ impl<T: Precision> Engine<T> {
                     let (greatest, sum) = by_itself(x, y, alpha);
                     *value = T::from_f64(greatest + sum.ln() / alpha + shift);
                 }
+            }
+        }
+        if mean {
+            for (value, log) in values.iter_mut().zip(log_terms) {
+                *value = *value - T::from_f64(log / alpha);
             }
         }
         self.ground.literals[piece.step.stratum].positive = out;
@@ -220,30 +268,41 @@ impl<T: Precision> Engine<T> {
             ),
         ];
         for (stratum, rows, weights, other, terms, own) in sides {
-            let from = piece.group * rows * inner;
+            let plan = self.ground.plan.clone();
+            let codes = &plan.strata.strata[stratum].codes;
+            let from = piece.group * codes.len();
             let mut table = std::mem::take(&mut self.lanes[0].lane.by_literal[stratum][0]);
-            let mut own = own.iter();
-            let into = table.part_mut(from..from + rows * inner);
-            let mut at = 0;
+            let into = table.part_mut(from..from + codes.len());
+            let (mut at, mut done) = (0, 0);
             let sums = self.multiply(product, rows, (weights, other), (terms, inner));
             sums.for_each(|sums| {
-                let into = &mut into[at..at + sums.len()];
-                at += sums.len();
-                for ((into, &sum), &own) in into.iter_mut().zip(sums).zip(&mut own) {
-                    *into += sum * own;
+                let own = &own[at..at + sums.len()];
+                if codes.len() == rows * inner {
+                    let into = &mut into[at..at + sums.len()];
+                    for ((into, &sum), &own) in into.iter_mut().zip(sums).zip(own) {
+                        *into += sum * own;
+                    }
+                } else {
+                    while let Some(&code) = codes.get(done)
+                        && (code as usize) < at + sums.len()
+                    {
+                        let place = code as usize - at;
+                        into[done] += sums[place] * own[place];
+                        done += 1;
+                    }
                 }
+                at += sums.len();
             });
             self.lanes[0].lane.by_literal[stratum][0] = table;
         }
-        self.hand_on_small(piece, of, by, &products.sums, alpha);
+        self.hand_on_small(piece, of, by, &products, alpha);
         self.put_products(piece, products);
     }
 
     fn forward_greatest(&mut self, piece: Piece, of: Contraction) {
         let mut products = self.products_of(piece);
         let (rows, columns, inner) = (of.rows, of.columns, of.inner);
-        (products.left).copy(self.side(piece, of.left, rows * inner));
-        (products.right).copy(self.side(piece, of.right, columns * inner));
+        self.copy_sides(piece, of, &mut products);
         let sides = (
             Matrix::of_rows(&products.left.scaled, inner),
             Matrix::of_rows(&products.right.scaled, inner).transposed(),
@@ -276,13 +335,14 @@ impl<T: Precision> Engine<T> {
         };
         each_lane(self.pool.as_deref(), &mut self.lanes[..shares], find);
         for (stratum, rows, is_left) in [(of.left, of.rows, true), (of.right, columns, false)] {
-            let from = piece.group * rows * inner;
             let mut table = std::mem::take(&mut self.lanes[0].lane.by_literal[stratum][0]);
-            let into = table.part_mut(from..from + rows * inner);
             let found = self.lanes[..shares].iter().flat_map(|w| &w.lane.listed);
             let (mut i, mut j) = (0, 0);
             for (&by, &place) in by.iter().zip(found) {
-                into[(if is_left { i } else { j }) * inner + place as usize] += by;
+                let at = (if is_left { i } else { j }) * inner + place as usize;
+                if let Some(place) = self.place(piece, stratum, at, rows * inner) {
+                    table.add(place, by);
+                }
                 j += 1;
                 if j == columns {
                     (i, j) = (i + 1, 0);
@@ -294,14 +354,21 @@ impl<T: Precision> Engine<T> {
     }
 
     /// The derivatives by the sums that were computed separately.
-    fn hand_on_small(&mut self, piece: Piece, of: Contraction, by: &[T], sums: &[T], alpha: f64) {
+    fn hand_on_small(
+        &mut self,
+        piece: Piece,
+        of: Contraction,
+        by: &[T],
+        products: &Products<T>,
+        alpha: f64,
+    ) {
         let (columns, inner) = (of.columns, of.inner);
         let mut shares = std::mem::take(&mut self.lanes[0].panel);
         let small = |(_, (by, sum)): &(usize, (&T, &T))| **sum == T::ZERO && **by != T::ZERO;
-        for (at, (&by, _)) in by.iter().zip(sums).enumerate().filter(small) {
+        for (at, (&by, _)) in by.iter().zip(&products.sums).enumerate().filter(small) {
             let (i, j) = (at / columns, at % columns);
-            let a = self.side(piece, of.left, of.rows * inner);
-            let b = self.side(piece, of.right, columns * inner);
+            let a = self.whole(piece, of.left, &products.left);
+            let b = self.whole(piece, of.right, &products.right);
             let (x, y) = (
                 &a[i * inner..(i + 1) * inner],
                 &b[j * inner..(j + 1) * inner],
@@ -314,10 +381,13 @@ impl<T: Precision> Engine<T> {
             shares.clear();
             shares.extend(x.iter().zip(y).map(each));
             for (stratum, row, rows) in [(of.left, i, of.rows), (of.right, j, columns)] {
-                let from = (piece.group * rows + row) * inner;
-                let into = &mut self.lanes[0].lane.by_literal[stratum][0];
-                let into = into.part_mut(from..from + inner);
-                into.iter_mut().zip(&shares).for_each(|(x, by)| *x += *by);
+                for (k, &by) in shares.iter().enumerate() {
+                    let at = row * inner + k;
+                    if let Some(place) = self.place(piece, stratum, at, rows * inner) {
+                        let into = &mut self.lanes[0].lane.by_literal[stratum][0];
+                        into.add(place, by);
+                    }
+                }
             }
         }
         self.lanes[0].panel = shares;

@@ -20,7 +20,7 @@ use crate::plan::program::{
 use crate::vector::Real;
 
 /// The version of the format. A reader must refuse versions that it does not know.
-const EXPORT_VERSION: u32 = 2;
+const EXPORT_VERSION: u32 = 3;
 
 /// A plan with the rows of the current batch, as a header and arrays: [`Engine::export`].
 #[derive(Clone, Debug, Default)]
@@ -367,6 +367,18 @@ impl Writer {
                 w.number("rows", of.rows);
                 w.number("columns", of.columns);
                 w.number("inner", of.inner);
+                for (key, side, rows) in [
+                    ("left_tuples", of.left, of.rows),
+                    ("right_tuples", of.right, of.columns),
+                ] {
+                    let codes = &plan.strata.strata[side].codes;
+                    if codes.len() < rows * of.inner {
+                        w.wide(key, codes);
+                    }
+                }
+                if !stratum.log_terms.is_empty() {
+                    w.reals("log_terms", stratum.log_terms.clone());
+                }
             });
         }
         self.key("programs");

@@ -194,6 +194,16 @@ pub(crate) struct ActiveComponent {
     /// The places of a batched table's rows in the list, if the list leaves some out; from the first batch
     /// on.
     by_row: Option<ByRow>,
+    /// Where runs of tuples begin in which maps step evenly, except for the starts of lists.
+    runs: Vec<u32>,
+}
+
+impl ActiveComponent {
+    /// Where the run of a tuple ends, unless its list ends before.
+    pub fn run_end(&self, tuple: u32) -> u32 {
+        let next = self.runs.partition_point(|start| *start <= tuple);
+        self.runs.get(next).copied().unwrap_or(u32::MAX)
+    }
 }
 
 /// By row of a table, its places in a list of rows.
@@ -231,7 +241,7 @@ pub(crate) struct Active {
     /// What each map adds per tuple that takes part. A wide map has its values in `wide`.
     pub maps: Vec<Vec<u32>>,
     pub wide: Vec<Vec<u64>>,
-    /// By map: the difference from each tuple to the next, if it is always the same.
+    /// By map: the difference from each tuple to the next of its run, if it is always the same.
     pub strides: Vec<Option<u32>>,
     pub numbering: Vec<Numbering>,
     /// The constant part of each program's slots.
@@ -289,6 +299,53 @@ impl Active {
         let slots = |p: Option<&Physical>| vec![0; p.map_or(0, |p| p.slots.len())];
         self.bases = plan.all_programs().map(slots).collect();
         self.number(plan, maps, requests);
+        let mut by_component = vec![Vec::new(); plan.components.len()];
+        for (map, of) in plan.maps.iter().enumerate() {
+            by_component[of.component].push(map);
+        }
+        for (component, own) in by_component.into_iter().enumerate().skip(components) {
+            self.find_runs(plan, component, own);
+        }
+    }
+
+    /// Cuts the lists of a guard into runs in which most maps step evenly, if these are long: `x != y` leaves two of them for
+    /// each x.
+    fn find_runs(&mut self, plan: &Plan, component: usize, mut own: Vec<usize>) {
+        let list = &plan.components[component];
+        let active = &mut self.components[component];
+        active.runs.clear();
+        if list.batched.is_some() || !matches!(list.source, ComponentSource::Guarded { .. }) {
+            return;
+        }
+        let fixed = |values: &MapValues| match values {
+            MapValues::Plain(_) => true,
+            MapValues::Rows { request, .. } => !plan.requests[*request].dynamic,
+            MapValues::Wide(_) => false,
+        };
+        own.retain(|map| self.strides[*map].is_none() && fixed(&plan.maps[*map].values));
+        let most = list.len() / LEAST_RUN;
+        let (mut runs, mut found) = (Vec::new(), Vec::new());
+        for map in own {
+            let values = &self.maps[map];
+            let Some(step) = commonest_step(values) else {
+                continue;
+            };
+            let uneven = |(_, w): &(usize, &[u32])| w[1].wrapping_sub(w[0]) != step;
+            let breaks = values.windows(2).enumerate().filter(uneven);
+            let starts: Vec<u32> = breaks.map(|(at, _)| at as u32 + 1).take(most + 1).collect();
+            if starts.len() <= most {
+                runs.extend(starts);
+                found.push((map, step));
+            }
+        }
+        runs.sort_unstable();
+        runs.dedup();
+        if runs.len() <= most {
+            self.components[component].runs = runs;
+            found
+                .into_iter()
+                .for_each(|(map, step)| self.strides[map] = Some(step));
+        }
     }
 
     /// Restricts a batched table to some rows. The cost grows with these rows and with the number of keys of keyed
@@ -516,6 +573,23 @@ impl Active {
             }
         }
     }
+}
+
+/// Shorter runs are not worth looking up.
+const LEAST_RUN: usize = 24;
+
+/// The difference from one value to the next that more than half of them have, if there is one.
+fn commonest_step(values: &[u32]) -> Option<u32> {
+    let steps = values.windows(2).map(|w| w[1].checked_sub(w[0]));
+    let (mut commonest, mut votes) = (None, 0_usize);
+    for step in steps {
+        match votes {
+            0 => (commonest, votes) = (step, 1),
+            _ if step == commonest => votes += 1,
+            _ => votes -= 1,
+        }
+    }
+    commonest
 }
 
 /// The difference from each value to the next, if they are evenly spaced and ascending.

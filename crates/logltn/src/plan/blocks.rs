@@ -225,7 +225,9 @@ impl Blocks {
                 continue;
             }
             let last = exec_level.components.len() - 1;
-            let take = ((cursor.ranges[last].1 - cursor.at[last]) as usize).min(room);
+            let own = &active.components[exec_level.components[last].component];
+            let end = own.run_end(cursor.at[last]).min(cursor.ranges[last].1);
+            let take = ((end - cursor.at[last]) as usize).min(room);
             write_run(
                 &mut block, exec_level, active, parent, bases, wide_bases, cursor, take,
             );

@@ -1,7 +1,7 @@
 //! About how much work a formula is, to decide whether a rewrite pays.
 
 use super::normal::{Kind, Normal};
-use crate::guard::Scope;
+use crate::guard::{Scope, conjuncts};
 use crate::recursion::deep;
 use crate::theory::*;
 
@@ -23,9 +23,23 @@ pub(super) fn work(scope: &Scope, normal: &Normal) -> f64 {
                     sizes.product()
                 }
             };
-            // What a guard will keep is not known yet.
-            let kept = if guard.is_some() { size.sqrt() } else { size };
+            let few = guard.as_deref().is_some_and(|guard| !keeps_most(guard));
+            // What such a guard will keep is not known yet.
+            let kept = if few { size.sqrt() } else { size };
             kept * (inside() + 2.0)
         }
     }
+}
+
+/// Whether a guard only asks whether individuals differ, or which of them is less.
+fn keeps_most(guard: &Guard) -> bool {
+    let individual = |value: &Value| matches!(value.kind, ValueKind::Individual(_));
+    let differ = |condition: &&Guard| match &condition.kind {
+        GuardKind::Same { negated, .. } => *negated,
+        GuardKind::Compare(comparison, a, b) => {
+            *comparison != Comparison::Equal && individual(a) && individual(b)
+        }
+        _ => false,
+    };
+    conjuncts(guard).iter().all(differ)
 }

@@ -127,7 +127,7 @@ impl Narrow<'_> {
             body: inside.clone(),
         };
         let mut merged = Normal::new(kind, normal.span);
-        merged.groundings = normal.groundings;
+        merged.groundings.clone_from(&normal.groundings);
         Some(merged)
     }
 
@@ -182,7 +182,7 @@ impl Narrow<'_> {
         let parts = parts.collect();
         self.rewrites.push(rewrite);
         let mut narrower = Normal::connective(conjunction, parts, span);
-        narrower.groundings = bindings;
+        narrower.groundings = bindings.map(u128::into);
         Some(narrower)
     }
 

@@ -429,10 +429,16 @@ pub(crate) struct Node {
     pub level: usize,
     /// The two halves of an equivalence: they bind the same variables of the text twice.
     pub equivalence: bool,
-    /// Made from a quantifier without others inside: the number of its bindings, which does not
-    /// depend on outer variables.
-    pub groundings: Option<u128>,
+    /// Made from quantifiers: how many bindings those had.
+    pub groundings: Option<Counted>,
     pub span: Span,
+}
+
+/// How many bindings moved quantifiers have: a number, times the lengths of some lists.
+#[derive(Clone, Debug)]
+pub(crate) struct Counted {
+    pub times: u128,
+    pub lists: Vec<Arc<Bound>>,
 }
 
 #[derive(Clone, Debug)]

@@ -70,7 +70,10 @@ fn reads(program: &Program) -> Vec<Vec<VarId>> {
             }
         };
         match &node.kind {
-            _ if node.groundings.is_some() => {}
+            _ if node.groundings.is_some() => {
+                let lists = node.groundings.iter().flat_map(|counted| &counted.lists);
+                own.extend(lists.flat_map(|list| &list.keys));
+            }
             kind => {
                 let children = kind.children(&program.eliminations).into_iter();
                 own.extend(children.flat_map(|child| &reads[child]));
@@ -97,8 +100,10 @@ fn reads(program: &Program) -> Vec<Vec<VarId>> {
 impl Counter<'_> {
     fn node(&mut self, node: usize, env: &mut Vec<Cell>) -> Count {
         let program = self.program;
-        if let Some(groundings) = program.nodes[node].groundings {
-            return (groundings, 0);
+        if let Some(counted) = &program.nodes[node].groundings {
+            let lengths = counted.lists.iter().map(|l| self.lists.list(l, env).len());
+            let times = |all: u128, length| all.saturating_mul(length as u128);
+            return (lengths.fold(counted.times, times), 0);
         }
         let binds = matches!(
             program.nodes[node].kind,

@@ -465,6 +465,28 @@ impl Grounder {
         key.map_or(0..0, |key| offsets[key as usize]..offsets[key as usize + 1])
     }
 
+    /// Whether each variable of a component is each of its individuals in some tuple.
+    pub fn names_all(&self, scope: Scope, bound: &Bound) -> bool {
+        let component = &self.components[bound.component];
+        match component.source {
+            ComponentSource::Sort(_) => true,
+            ComponentSource::Guarded { rows_of: None } if component.batched.is_none() => {
+                (bound.variables.iter().enumerate()).all(|(at, variable)| {
+                    let size = scope.size_of(*variable) as usize;
+                    let mut seen = vec![false; size];
+                    let mut own = component.tuples.iter().skip(at).step_by(component.arity);
+                    let mut left = size;
+                    own.any(|&individual| {
+                        let seen = &mut seen[individual as usize];
+                        left -= usize::from(!std::mem::replace(seen, true));
+                        left == 0
+                    })
+                })
+            }
+            _ => false,
+        }
+    }
+
     /// The numbers of a component's lists.
     pub fn keys(&self, component: usize) -> Arc<KeyIds> {
         self.keys[component].clone()

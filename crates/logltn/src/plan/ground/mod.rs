@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Plan;
 use super::account::Account;
-use super::normal::{Kind, Normal};
+use super::normal::{Bindings, Kind, Normal};
 use super::program::*;
 use super::strata::Strata;
 use crate::diagnostic::{Code, Diagnostic};
@@ -283,6 +283,7 @@ impl<'a> Ground<'a> {
                 NodeKind::Elimination(self.program.eliminations.len() - 1)
             }
         };
+        let groundings = groundings.map(|of| self.counted(of)).transpose()?;
         self.program.nodes.push(Node {
             kind,
             level: self.level,
@@ -291,6 +292,19 @@ impl<'a> Ground<'a> {
             span,
         });
         Ok(self.program.nodes.len() - 1)
+    }
+
+    /// The lists along which moved quantifiers are counted.
+    fn counted(&mut self, of: Bindings) -> Result<Counted, Diagnostic> {
+        let lists = &mut self.shared.lists;
+        let kept = of.kept.iter();
+        let bound = kept.map(|(binding, guard)| {
+            lists.quantifier(self.scope, &self.around, binding, Some(guard))
+        });
+        Ok(Counted {
+            times: of.times,
+            lists: bound.collect::<Result<Vec<_>, _>>()?.concat(),
+        })
     }
 
     fn formulas(&mut self, members: Vec<Normal>) -> Result<Vec<usize>, Diagnostic> {

@@ -184,7 +184,7 @@ impl Maker<'_> {
         match self.text == Span::default() || inside && span != Span::default() {
             true => normal,
             false => Normal {
-                groundings: Some(1),
+                groundings: Some(1.into()),
                 ..normal
             },
         }

@@ -25,9 +25,25 @@ pub(crate) struct Normal {
     pub span: Span,
     /// The two halves of an equivalence: they bind the same variables of the text twice.
     pub equivalence: bool,
-    /// Made of a quantifier without others inside: how many bindings that had, whatever is around it. Such a formula is
-    /// moved whole, so that these are still counted.
-    pub groundings: Option<u128>,
+    /// Made of quantifiers: how many bindings those had. Such a formula is moved whole, so that these are still counted.
+    pub groundings: Option<Bindings>,
+}
+
+/// How many bindings quantifiers have, as a product.
+#[derive(Clone, Debug)]
+pub(crate) struct Bindings {
+    pub times: u128,
+    /// Quantifiers whose guards may read variables bound around all of them.
+    pub kept: Vec<(Binding, Arc<Guard>)>,
+}
+
+impl From<u128> for Bindings {
+    fn from(times: u128) -> Bindings {
+        Bindings {
+            times,
+            kept: Vec::new(),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -70,6 +86,7 @@ impl Clone for Normal {
     fn clone(&self) -> Normal {
         deep(|| Normal {
             kind: self.kind.clone(),
+            groundings: self.groundings.clone(),
             ..*self
         })
     }

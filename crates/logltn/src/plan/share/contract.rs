@@ -1,10 +1,11 @@
 //! Contractions. In log space `exists y. φ(x, y) and ψ(y, z)` is a product of two matrices, of exponentials or of greatest sums:
-//! both sides become strata, and so does the product, which the engine takes. An `exists` over several variables
+//! both sides become strata, and so does the product, which the engine takes. A guard whose conditions belong to one side or
+//! the other leaves out some of its tuples. An `exists` over several variables
 //! is first cut into one for each, in the order in which a sum of products is cheapest, if the inner ones then read
 //! fewer variables than are bound around them.
 
 use super::key::Keys;
-use crate::guard::Scope;
+use crate::guard::{Scope, conjuncts, free_variables};
 use crate::plan::cost::work;
 use crate::plan::eliminate::never_empty;
 use crate::plan::normal::{Kind, Normal};
@@ -16,10 +17,35 @@ const PER_PRODUCT: f64 = 0.4;
 
 /// The two sides of a contraction.
 pub(super) struct Sides {
-    /// For each side: the variables that it reads, with the summed one last; and its formula.
-    pub sides: [(Vec<VarId>, Normal); 2],
+    pub sides: [Side; 2],
     /// The total cost.
     pub cost: f64,
+}
+
+pub(super) struct Side {
+    /// The variables that it reads, with the summed one last.
+    pub variables: Vec<VarId>,
+    pub formula: Normal,
+    /// Which of their individuals take part.
+    pub guard: Option<Guard>,
+}
+
+/// Members of a conjunction, and conditions of its guard, that outer variables tie together.
+#[derive(Default)]
+struct Tied<'n> {
+    outer: Vec<VarId>,
+    members: Vec<&'n Normal>,
+    conditions: Vec<&'n Guard>,
+}
+
+impl<'n> Tied<'n> {
+    fn join(&mut self, other: Tied<'n>) {
+        self.outer.extend(other.outer);
+        self.outer.sort_unstable();
+        self.outer.dedup();
+        self.members.extend(other.members);
+        self.conditions.extend(other.conditions);
+    }
 }
 
 impl Sides {
@@ -28,80 +54,93 @@ impl Sides {
         let Kind::Quantifier {
             forall: false,
             binding: Binding::Sorts(variables),
-            guard: None,
+            guard,
             body,
         } = &normal.kind
         else {
             return None;
         };
         let [inner] = variables[..] else { return None };
-        if !semantics.and_distributes_over_exists() || !is_whole(scope, inner) {
+        let conditions = guard.as_deref().map(conjuncts).unwrap_or_default();
+        if !semantics.and_distributes_over_exists()
+            || !is_whole(scope, inner)
+            || conditions.iter().any(|g| scope.may_fail(g))
+        {
             return None;
         }
-        let mut groups: Vec<(Vec<VarId>, Vec<&Normal>)> = Vec::new();
-        let mut others = Vec::new();
-        for member in body.conjuncts() {
-            let mut own = free(scope, member);
-            own.retain(|v| *v != inner);
-            if own.is_empty() {
-                others.push(member);
+        let members = body.conjuncts().into_iter().map(|member| Tied {
+            outer: free(scope, member),
+            members: vec![member],
+            ..Tied::default()
+        });
+        let conditions = conditions.into_iter().map(|condition| Tied {
+            outer: free_variables(condition),
+            conditions: vec![condition],
+            ..Tied::default()
+        });
+        let (mut groups, mut others): (Vec<Tied>, Tied) = Default::default();
+        for mut own in members.chain(conditions) {
+            own.outer.retain(|v| *v != inner);
+            if own.outer.is_empty() {
+                others.join(own);
                 continue;
             }
             let (tied, rest): (Vec<_>, Vec<_>) = (groups.into_iter())
-                .partition(|(variables, _)| variables.iter().any(|v| own.contains(v)));
+                .partition(|group| group.outer.iter().any(|v| own.outer.contains(v)));
             groups = rest;
-            let mut members = Vec::new();
-            for (variables, more) in tied {
-                own.extend(variables);
-                members.extend(more);
-            }
-            own.sort_unstable();
-            own.dedup();
-            members.push(member);
-            groups.push((own, members));
+            let mut all = Tied::default();
+            tied.into_iter().for_each(|group| all.join(group));
+            all.join(own);
+            groups.push(all);
         }
         let size = |variables: &[VarId]| -> f64 {
             let sizes = variables.iter().map(|v| f64::from(scope.size_of(*v)));
             sizes.product()
         };
-        groups.sort_by(|a, b| size(&b.0).total_cmp(&size(&a.0)));
-        let mut sides: [(Vec<VarId>, Vec<&Normal>); 2] = Default::default();
-        for (variables, members) in groups {
-            let smaller = usize::from(size(&sides[1].0) < size(&sides[0].0));
-            let at = usize::from(!sides[0].0.is_empty() && smaller == 1);
-            sides[at].0.extend(variables);
-            sides[at].1.extend(members);
+        groups.sort_by(|a, b| size(&b.outer).total_cmp(&size(&a.outer)));
+        let mut sides: [Tied; 2] = Default::default();
+        for group in groups {
+            let smaller = usize::from(size(&sides[1].outer) < size(&sides[0].outer));
+            let at = usize::from(!sides[0].outer.is_empty() && smaller == 1);
+            sides[at].join(group);
         }
-        let smaller = usize::from(size(&sides[1].0) < size(&sides[0].0));
-        sides[smaller].1.extend(others);
+        let smaller = usize::from(size(&sides[1].outer) < size(&sides[0].outer));
+        sides[smaller].join(others);
         let reads = |m: &&Normal| free(scope, m).contains(&inner);
-        let whole = |side: &(Vec<VarId>, Vec<&Normal>)| {
-            let (variables, members) = side;
-            let all = variables.iter().all(|v| is_whole(scope, *v));
-            !variables.is_empty() && all && members.iter().any(reads)
+        let whole = |side: &Tied| {
+            let all = side.outer.iter().all(|v| is_whole(scope, *v));
+            !side.outer.is_empty() && all && side.members.iter().any(reads)
         };
         if !sides.iter().all(whole) {
             return None;
         }
         let terms = size(&[inner]);
-        let table = |(variables, members): &(Vec<VarId>, Vec<&Normal>)| {
-            let works = members.iter().map(|m| work(&scope, m)).sum::<f64>();
-            size(variables) * terms * (1.5 * works + 8.0)
+        let table = |side: &Tied| {
+            let works = side.members.iter().map(|m| work(&scope, m)).sum::<f64>();
+            size(&side.outer) * terms * (1.5 * works + 8.0)
         };
-        let places = size(&sides[0].0) * size(&sides[1].0);
+        let places = size(&sides[0].outer) * size(&sides[1].outer);
         let cost = places * (4.0 + PER_PRODUCT * terms) + sides.iter().map(table).sum::<f64>();
-        let sides = sides.map(|(mut variables, members)| {
+        let sides = sides.map(|side| {
+            let mut variables = side.outer;
             variables.push(inner);
-            let members = members.into_iter().cloned().collect();
-            (variables, Normal::connective(true, members, normal.span))
+            let members = side.members.into_iter().cloned().collect();
+            let conditions: Vec<Guard> = side.conditions.into_iter().cloned().collect();
+            Side {
+                variables,
+                formula: Normal::connective(true, members, normal.span),
+                guard: (!conditions.is_empty()).then(|| Guard {
+                    kind: GuardKind::And(conditions),
+                    span: normal.span,
+                }),
+            }
         });
         Some(Sides { sides, cost })
     }
 
     /// The outer variables of both, in their order.
     pub fn parameters(&self) -> Vec<VarId> {
-        let outer =
-            |(variables, _): &(Vec<VarId>, Normal)| variables[..variables.len() - 1].to_vec();
+        let outer = |side: &Side| side.variables[..side.variables.len() - 1].to_vec();
         self.sides.iter().flat_map(outer).collect()
     }
 }
@@ -198,6 +237,6 @@ pub(super) fn nested(
     rest.push(inner);
     let left = variables.iter().copied().filter(|v| v != first).collect();
     let mut outer = quantifier(left, rest);
-    outer.groundings = normal.groundings;
+    outer.groundings.clone_from(&normal.groundings);
     Some(outer)
 }

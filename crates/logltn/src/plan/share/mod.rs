@@ -17,15 +17,14 @@ use super::compile::{Prepared, Problem};
 use super::cost::work;
 use super::eliminate::never_empty;
 use super::ground::{Bound, Shared};
-use super::normal::{Kind, Normal};
-use super::program::ComponentSource;
+use super::normal::{Bindings, Kind, Normal};
 use super::strata::{self, SharedPart, StratumForm};
-use crate::guard::{Scope, tables};
+use crate::guard::{Scope, free_variables, tables};
 use crate::memory;
 use crate::operators::Space;
 use crate::recursion::deep;
 use crate::theory::*;
-use contract::Sides;
+use contract::{Side, Sides};
 use key::Keys;
 
 /// Formulas with more parts are left unchanged, since each part is examined whole.
@@ -64,7 +63,7 @@ struct Around {
     /// How many tuples there are for an outer binding, and in total.
     each: f64,
     all: f64,
-    /// Whether these are all possible combinations.
+    /// Whether each of them runs over all of its individuals.
     every: bool,
 }
 
@@ -75,7 +74,7 @@ struct Part {
     /// The variables that it reads, those of the largest sort last.
     parameters: Vec<VarId>,
     /// The number of its bindings, if it contains a quantifier.
-    groundings: Option<u128>,
+    groundings: Option<Bindings>,
     /// For how many bindings it is computed in its place, and how many of these differ in the variables that it
     /// reads.
     bindings: f64,
@@ -288,14 +287,26 @@ impl<'a> Share<'a, '_> {
         Some(stratum)
     }
 
-    /// The stratum of one side of a contraction, which is computed for all possible tuples.
+    /// The stratum of one side of a contraction, which is computed for all tuples that its guard keeps.
     fn side(
         &mut self,
         root: &Root<'a>,
-        (variables, normal): &(Vec<VarId>, Normal),
+        side: &Side,
         costs: [f64; 3],
         found: &mut Vec<Root<'a>>,
     ) -> Option<usize> {
+        let (variables, normal) = (&side.variables, &side.formula);
+        if let Some(guard) = &side.guard {
+            let lists = &mut self.shared.lists;
+            let binding = Binding::Sorts(variables.clone());
+            let bound = (lists.quantifier(root.scope, &[], &binding, Some(guard))).ok()?;
+            let form = self.form(root, variables, normal, None, costs);
+            let stratum = strata::add(self.problem, self.shared, form)?;
+            let kept = strata::ask(self.shared, root.scope, stratum, &bound)?;
+            self.shared.requests[stratum].occurs[0] = true;
+            found.push(self.root(root, stratum, variables, normal, kept as f64, false));
+            return Some(stratum);
+        }
         let mut keys = Keys::new(root.scope);
         keys.normal(normal);
         let key = keys.finish_with(variables);
@@ -481,13 +492,14 @@ impl<'w, 'a, 's> Walk<'w, 'a, 's> {
             && let Ok(bound) = lists.quantifier(scope, &self.bounds, binding, guard)
         {
             for bound in bound {
+                let every = lists.names_all(scope, &bound);
                 let component = &lists.components[bound.component];
                 let all = component.len() as f64;
                 self.around.push(Around {
                     variables: bound.variables.clone(),
                     each: all / component.keys().max(1) as f64,
                     all,
-                    every: matches!(component.source, ComponentSource::Sort(_)),
+                    every,
                 });
                 self.bounds.push(bound);
             }
@@ -556,7 +568,14 @@ impl<'w, 'a, 's> Walk<'w, 'a, 's> {
             return None;
         }
         let groundings = match quantified {
-            true => Some(self.groundings(normal).filter(|n| *n > 0)?),
+            true => Some(self.groundings(normal).filter(|n| {
+                let outer = |(binding, guard): &(Binding, Arc<Guard>)| {
+                    let read = free_variables(guard);
+                    let own = binding.variables();
+                    (read.iter()).all(|v| own.contains(v) || parameters.contains(v))
+                };
+                n.times > 0 && n.kept.iter().all(outer)
+            })?),
             false => None,
         };
         if !never_empty(self.scope, normal) {
@@ -600,42 +619,38 @@ impl<'w, 'a, 's> Walk<'w, 'a, 's> {
         })
     }
 
-    /// How many bindings a formula has, if that does not depend on outer variables.
-    fn groundings(&self, normal: &Normal) -> Option<u128> {
+    /// How many bindings a formula has. Guards must read no variables that are bound inside of it, except for their own.
+    fn groundings(&self, normal: &Normal) -> Option<Bindings> {
         if normal.groundings.is_some() {
-            return normal.groundings;
+            return normal.groundings.clone();
         }
+        let mut all = Bindings::from(1);
         match &normal.kind {
             Kind::Quantifier {
                 binding,
-                guard,
-                body,
+                guard: Some(guard),
                 ..
-            } => {
-                if guard.is_some() {
-                    return None;
-                }
-                let size = match binding {
+            } => all.kept.push((binding.clone(), guard.clone())),
+            Kind::Quantifier { binding, .. } => {
+                all.times = match binding {
                     Binding::Rows(table, _) => self.scope.data.table(*table)?.rows as u128,
                     Binding::Sorts(variables) => {
                         let sizes = variables.iter().map(|v| u128::from(self.scope.size_of(*v)));
                         sizes.fold(1, u128::saturating_mul)
                     }
                 };
-                Some(size.saturating_mul(deep(|| self.groundings(body))?))
             }
-            _ => {
-                let mut product = 1_u128;
-                for (i, inner) in normal.children().enumerate() {
-                    let own = deep(|| self.groundings(inner))?;
-                    // The second half of an equivalence binds the same variables again.
-                    if i == 0 || !normal.equivalence {
-                        product = product.saturating_mul(own);
-                    }
-                }
-                Some(product)
+            _ => {}
+        }
+        for (i, inner) in normal.children().enumerate() {
+            let own = deep(|| self.groundings(inner))?;
+            // The second half of an equivalence binds the same variables again.
+            if i == 0 || !normal.equivalence {
+                all.times = all.times.saturating_mul(own.times);
+                all.kept.extend(own.kept);
             }
         }
+        Some(all)
     }
 }
 

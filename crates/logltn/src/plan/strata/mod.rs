@@ -179,6 +179,8 @@ pub(crate) struct StratumPlan {
     pub rewrites: Vec<Rewrite>,
     pub shared: Option<SharedPart>,
     pub contraction: Option<Contraction>,
+    /// If it is one whose sides leave out some tuples: the log of how many terms each of its sums has.
+    pub log_terms: Vec<f64>,
     /// What it was made from, for explanations that open it.
     pub form: Arc<StratumForm>,
 }
@@ -191,7 +193,7 @@ impl StratumPlan {
     }
 }
 
-/// A stratum that is the product of two others, as matrices of exponentials.
+/// A stratum that is the product of two others, as matrices of exponentials. Tuples that a side leaves out are false.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Contraction {
     /// The rows by the inner individuals.
@@ -303,6 +305,25 @@ pub(super) fn add(problem: Problem, shared: &mut Shared, form: StratumForm) -> O
     Some(stratum)
 }
 
+/// Asks for the tuples of a stratum that a guard has kept, and says how many they are; `None` if there is no room.
+pub(super) fn ask(
+    shared: &mut Shared,
+    scope: Scope,
+    stratum: usize,
+    bound: &[Arc<Bound>],
+) -> Option<usize> {
+    let parameters = &shared.strata.forms[stratum].parameters;
+    let strides = strides(&shared.requests[stratum].extents)?;
+    let asked = &mut shared.strata.asked[stratum];
+    let bound: Vec<&Bound> = bound.iter().map(|b| &**b).collect();
+    let room = shared.lists.walk(scope, &bound, parameters, &mut |env| {
+        let own = parameters.iter().zip(&strides);
+        asked.push(own.map(|(v, stride)| env[v.index()].code() * stride).sum())
+    });
+    asked.tidy();
+    (room && !asked.full).then_some(asked.codes.len())
+}
+
 /// The request of the last stratum.
 fn add_request(problem: Problem, shared: &mut Shared) {
     let Some(form) = shared.strata.forms.last() else {
@@ -406,6 +427,7 @@ pub(super) fn ground_all(
                 .account
                 .take_cells(cells + 4 * layers, theory, span)?;
             let contraction = form.contraction.map(|sides| contraction(shared, sides));
+            let log_terms = contraction.map_or_else(Vec::new, |of| log_terms(shared, of));
             if contraction.is_some() {
                 shared.requests[stratum].complete = true;
             }
@@ -438,6 +460,7 @@ pub(super) fn ground_all(
                     rewrites,
                     shared: form.shared.clone(),
                     contraction,
+                    log_terms,
                     form: Arc::new(form),
                 },
                 programs,
@@ -463,6 +486,32 @@ fn contraction(shared: &Shared, (left, right): (usize, usize)) -> Contraction {
         columns,
         inner,
     }
+}
+
+/// The logs of the numbers of terms of a product's sums, if they are not all the same.
+fn log_terms(shared: &Shared, of: Contraction) -> Vec<f64> {
+    let asked = [of.left, of.right].map(|side| &shared.strata.asked[side]);
+    if asked.iter().all(|asked| asked.every) {
+        return Vec::new();
+    }
+    let words = of.inner.div_ceil(64);
+    let [left, right] = [(asked[0], of.rows), (asked[1], of.columns)].map(|(asked, rows)| {
+        let mut bits = vec![if asked.every { u64::MAX } else { 0 }; rows * words];
+        for code in asked.codes.iter().map(|code| *code as usize) {
+            let (row, inner) = (code / of.inner, code % of.inner);
+            bits[row * words + inner / 64] |= 1 << (inner % 64);
+        }
+        bits
+    });
+    let terms =
+        |a: &[u64], b: &[u64]| -> u32 { a.iter().zip(b).map(|(a, b)| (a & b).count_ones()).sum() };
+    let rows = left.chunks_exact(words);
+    rows.flat_map(|a| {
+        right
+            .chunks_exact(words)
+            .map(move |b| f64::from(terms(a, b)).ln())
+    })
+    .collect()
 }
 
 /// What a stratum runs over: the list of its tuples, or all individuals of its parameters, which needs no list.

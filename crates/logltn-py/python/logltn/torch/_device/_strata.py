@@ -6,12 +6,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from ._kernels import SMALL_SUM
+from ._upload import upload
 
 if TYPE_CHECKING:
     from ._general import Run
@@ -32,6 +33,8 @@ class Strata:
         self._engine, self._all, self._groups = engine, header["strata"], header["groups"]
         self._steps = engine.plan.arrays[header["steps"]].reshape(-1, 5).tolist()
         self._axioms = [axiom["group"] for axiom in header["axioms"]]
+        # Arrays of the plan that have been brought to the device.
+        self._uploaded: dict[int, Tensor] = {}
         self.begin = begin
         # Once the engine knows whether there are any.
         self.kernels: Any = None
@@ -123,19 +126,35 @@ class Strata:
 
     # --- products -----------------------------------------------------------------------------
 
-    def _sides(self, run: Run, number: int) -> list[tuple[int, int, int]]:
-        """Of both matrices: where they begin, their rows and columns."""
+    def _sides(self, run: Run, number: int) -> list[_Side]:
         of = self._all[number]["product"]
         sides = []
         for side, rows in (("left", of["rows"]), ("right", of["columns"])):
-            begin = self._starts[of[side]][0] + run.at[0] * rows * of["inner"]
-            sides.append((begin, rows, of["inner"]))
+            count = self._all[of[side]]["tuples"]
+            begin = self._starts[of[side]][0] + run.at[0] * count
+            tuples = self._array(of[f"{side}_tuples"], run) if count < rows * of["inner"] else None
+            sides.append(_Side(begin, count, rows, of["inner"], tuples))
         return sides
+
+    def _array(self, number: int, run: Run) -> Tensor:
+        """An array of the plan on the device."""
+        if number not in self._uploaded:
+            self._uploaded[number] = upload(self._engine.plan.arrays[number], run.tables.values.device)
+        return self._uploaded[number]
+
+    def _less(self, run: Run, number: int) -> Tensor | float:
+        """What is taken off for the number of terms, times α."""
+        of = self._all[number]["product"]
+        if run.semiring != "mean":
+            return 0.0
+        if "log_terms" not in of:
+            return math.log(of["inner"])
+        return self._array(of["log_terms"], run).to(run.tables.values.dtype).view(of["rows"], of["columns"])
 
     def _product(self, run: Run, number: int, sides: list[Tensor] | None = None) -> Tensor:
         """log Σₖ exp α(aᵢₖ + bⱼₖ) over α, as a product of matrices of exponentials that are at most 1."""
         values = run.tables.values
-        a, b = sides or [values[begin : begin + rows * inner].reshape(rows, inner) for begin, rows, inner in self._sides(run, number)]
+        a, b = sides or [side.read(values) for side in self._sides(run, number)]
         if run.semiring == "greatest":
             return _greatest_sums(a, b)
         settings: Any = run.settings[len(self._axioms) + 2 * number]
@@ -151,7 +170,7 @@ class Strata:
             own = i[at : at + each], j[at : at + each]
             x = ((a.index_select(0, own[0]) + b.index_select(0, own[1])) * alpha).logsumexp(1) / alpha
             found = found.index_put(own, x)
-        return found - math.log(a.shape[1]) / alpha if run.semiring == "mean" else found
+        return found - self._less(run, number) / alpha
 
     def _product_backward(self, run: Run, number: int, by: Tensor) -> None:
         sides = self._sides(run, number)
@@ -159,13 +178,37 @@ class Strata:
         assert into is not None
         if self.kernels is not None and run.semiring != "greatest":
             with torch.no_grad(), _exactly():
-                _Scaled(self, run, number).backward(self.kernels, by.reshape(sides[0][1], sides[1][1]), into)
+                _Scaled(self, run, number).backward(self.kernels, by.reshape(sides[0].rows, sides[1].rows), into)
             return
         with torch.enable_grad(), _exactly():
-            leaves = [values[begin : begin + rows * inner].reshape(rows, inner).detach().requires_grad_() for begin, rows, inner in sides]
-            found = torch.autograd.grad(self._product(run, number, leaves), leaves, by.reshape(sides[0][1], sides[1][1]))
-        for (begin, rows, inner), own in zip(sides, found):
-            into[begin : begin + rows * inner] += own.reshape(-1)
+            leaves = [side.read(values).detach().requires_grad_() for side in sides]
+            found = torch.autograd.grad(self._product(run, number, leaves), leaves, by.reshape(sides[0].rows, sides[1].rows))
+        for side, own in zip(sides, found):
+            side.add(into, own)
+
+
+# What a tuple that is left out has: it adds nothing, and is not the greatest.
+LEFT_OUT = -1e30
+
+
+class _Side(NamedTuple):
+    """One of the two matrices: where its values begin, how many they are, its shape, and where they are in it if they are not all."""
+
+    begin: int
+    count: int
+    rows: int
+    inner: int
+    tuples: Tensor | None
+
+    def read(self, values: Tensor) -> Tensor:
+        own = values[self.begin : self.begin + self.count]
+        if self.tuples is not None:
+            own = own.new_full((self.rows * self.inner,), LEFT_OUT).index_copy(0, self.tuples, own)
+        return own.reshape(self.rows, self.inner)
+
+    def add(self, into: Tensor, own: Tensor) -> None:
+        own = own.reshape(-1)
+        into[self.begin : self.begin + self.count] += own if self.tuples is None else own[self.tuples]
 
 
 def _greatest_sums(a: Tensor, b: Tensor) -> Tensor:
@@ -183,9 +226,8 @@ class _Scaled:
         self._sides = strata._sides(run, number)
         settings: Any = run.settings[len(strata._axioms) + 2 * number]
         self._alpha = settings.alpha
-        values = run.tables.values
-        self._a, self._b = (values[begin : begin + rows * inner].view(rows, inner) for begin, rows, inner in self._sides)
-        self._shift = -math.log(self._a.shape[1]) / self._alpha if run.semiring == "mean" else 0.0
+        self._a, self._b = (side.read(run.tables.values) for side in self._sides)
+        self._less = strata._less(run, number) / self._alpha
         self._tops = [x.amax(1, keepdim=True) for x in (self._a, self._b)]
         self._scaled = [((x - top) * self._alpha).exp() for x, top in zip((self._a, self._b), self._tops)]
         self._total = self._scaled[0] @ self._scaled[1].t()
@@ -198,17 +240,17 @@ class _Scaled:
         return found
 
     def forward(self, kernels: Any) -> Tensor:
-        return self._found(kernels) + self._shift
+        return self._found(kernels) - self._less
 
     def backward(self, kernels: Any, by: Tensor, into: Tensor) -> None:
         """Adds the derivatives by both sides to their places."""
         total = self._total
         weights = torch.where(total < SMALL_SUM[total.dtype], 0.0, by / total)
         (a, b), sides = self._scaled, self._sides
-        own = [into[begin : begin + rows * inner].view(rows, inner) for begin, rows, inner in sides]
-        own[0] += (weights @ b) * a
-        own[1] += (weights.t() @ a) * b
+        own = [(weights @ b) * a, (weights.t() @ a) * b]
         kernels.small_sums_backward(self._a, self._b, total, self._found(kernels), by, own, self._alpha)
+        for side, more in zip(sides, own):
+            side.add(into, more)
 
 
 @contextmanager
