@@ -825,7 +825,10 @@ impl<'a> Parser<'a> {
         }
         if self.peek() == Token::Dot {
             let message = "this dot ends nothing".to_string();
-            let help = "a dot belongs between a quantifier and its body only".to_string();
+            let mut help = "a dot belongs between a quantifier and its body only".to_string();
+            if self.tokens[self.at + 1].0.starts_expression() {
+                help += "; a field follows its dot without spaces: `x.age`";
+            }
             return Err(self.error_with_help(message, "", Some(help)));
         }
         self.expect_end_of("formula")
