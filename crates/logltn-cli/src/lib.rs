@@ -19,7 +19,7 @@ pub use commands::query::document as query_document;
 
 use std::ffi::OsString;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 use logltn_diagnostics::early;
 use logltn_memory as memory;
 
@@ -44,7 +44,10 @@ pub fn main_with<A: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
     if let Some(page) = topics::asked_for(&arguments) {
         return console::print(&page).status();
     }
-    match Arguments::try_parse_from(arguments) {
+    let command = with_negative_numbers(Arguments::command());
+    let parsed = (command.try_get_matches_from(arguments))
+        .and_then(|found| Arguments::from_arg_matches(&found));
+    match parsed {
         Ok(arguments) => {
             logltn_data::say_what_was_cut();
             early::listen(|warning| console::report(&warning.clone().into()));
@@ -66,6 +69,15 @@ pub fn main_with<A: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
             u8::try_from(usage.exit_code()).unwrap_or(2)
         }
     }
+}
+
+/// A flag's `-1` is a number out of range, not another flag.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let takes_numbers = |argument: clap::Arg| {
+        let number = argument.get_action().takes_values() && !argument.is_positional();
+        argument.allow_negative_numbers(number)
+    };
+    (command.mut_args(takes_numbers)).mut_subcommands(with_negative_numbers)
 }
 
 /// Starts as many threads as a limit on addresses allows; returns whether there is at least one. By itself the pool would

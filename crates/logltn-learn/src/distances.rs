@@ -14,27 +14,32 @@ pub struct Distance {
 
 /// Every `dist` of every guard.
 pub fn distances(theory: &Theory) -> Vec<Distance> {
+    (theory.formulas())
+        .flat_map(|axiom| distances_of(theory, axiom))
+        .collect()
+}
+
+/// Every `dist` of the guards of one axiom, or of a question about the theory.
+pub fn distances_of(theory: &Theory, axiom: &Axiom) -> Vec<Distance> {
     let mut found = Vec::new();
-    for axiom in theory.formulas() {
-        let mut walk = Walk {
-            theory,
-            axiom,
-            found: &mut found,
-        };
-        if let Some(guard) = axiom.family.as_ref().and_then(|f| f.guard.as_ref()) {
+    let mut walk = Walk {
+        theory,
+        axiom,
+        found: &mut found,
+    };
+    if let Some(guard) = axiom.family.as_ref().and_then(|f| f.guard.as_ref()) {
+        walk.guard(guard);
+    }
+    // A separate stack: formulas may be nested a thousand deep.
+    let mut formulas = vec![&axiom.formula];
+    while let Some(formula) = formulas.pop() {
+        if let FormulaKind::Quantified {
+            guard: Some(guard), ..
+        } = &formula.kind
+        {
             walk.guard(guard);
         }
-        // A separate stack: formulas may be nested a thousand deep.
-        let mut formulas = vec![&axiom.formula];
-        while let Some(formula) = formulas.pop() {
-            if let FormulaKind::Quantified {
-                guard: Some(guard), ..
-            } = &formula.kind
-            {
-                walk.guard(guard);
-            }
-            formulas.extend(formula.children());
-        }
+        formulas.extend(formula.children());
     }
     found
 }

@@ -158,7 +158,7 @@ pub use axioms::{AxiomSettings, check_members, set_axioms};
 pub use closed_form::{ClosedForm, Learnt, Mistake};
 pub use degrees::largest;
 pub use description::same_model;
-pub use distances::{Distance, distances};
+pub use distances::{Distance, distances, distances_of};
 pub use entails::{Counterexample, Entailment, Refute, entails};
 pub use entails_exact::{Exactly, entails_exactly};
 pub use evaluate::Evaluated;

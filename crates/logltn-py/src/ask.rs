@@ -13,11 +13,13 @@ use logltn::{
 };
 use logltn_learn::{Ask, own_parameters};
 use logltn_train::project::read_support;
+use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 
 use crate::call::{AskedRows, State, at_rows};
 use crate::coming::{Coming, Setting, setting};
 use crate::error::{Failure, guarded, warn};
+use crate::given::numbers;
 use crate::knowledge_base::{AskedFor, GivenValue, KnowledgeBase, given_values, in_either};
 
 /// A formula, a definition, or an axiom to explain; all axioms if none of these is given.
@@ -38,6 +40,10 @@ pub struct Question {
     /// A definition whose tuples are queried.
     #[pyo3(item)]
     definition: Option<String>,
+    /// What a formula reads of the individuals besides what axioms read: a sort; a column, or all features for
+    /// distances; the numbers row by row, and how many an individual has.
+    #[pyo3(item)]
+    features: Vec<(String, Option<String>, PyBuffer<f64>, usize)>,
 }
 
 /// What a question is about.
@@ -122,26 +128,38 @@ fn asking(
     let ctrl_c = Arc::clone(&knowledge.process(py)?.ctrl_c);
     let (plan, recipe) = (&knowledge.plan, &knowledge.recipe);
     let (alpha, p, p_forall) = question.parameters;
+    let (formula, axiom) = (&question.formula, &question.axiom);
+    let (definition, top, open) = (&question.definition, question.top, &question.open);
+    let mut features = Vec::new();
+    for (sort, column, buffer, width) in &question.features {
+        features.push((sort, column, numbers(py, buffer)?, *width));
+    }
     knowledge.with(py, move |state| {
-        let about = in_either!(state, state => about(state, &setting, &at_rows))?;
+        let mut about = in_either!(state, state => about(state, &setting, &at_rows))?;
+        for (sort, column, values, width) in features {
+            match column {
+                Some(column) => about.data = about.data.with_field(sort, column, values)?,
+                None => about.data.set_features(sort, width, values)?,
+            }
+        }
         let ask = Ask {
             data: &about.data,
             outputs: &recipe.outputs,
             semantics: *plan.semantics(),
             parameters: Parameters { alpha, p, p_forall },
-            top: question.top,
+            top,
             // Only about this process's own data.
             options: PlanOptions {
                 sharded: false,
                 ..recipe.options
             },
-            open: question.open.clone(),
+            open: open.clone(),
         };
         let fill_in = |engine: &mut Engine<f64>| fill_in(&about, engine);
         // Planning uses threads too.
         ctrl_c.interruptible(|| {
             let mut warnings = knowledge.warnings.clone();
-            if let Some(definition) = &question.definition {
+            if let Some(definition) = definition {
                 let truths = ask.truths_of(definition, None, fill_in)?;
                 let theory = about.data.theory();
                 let shape: Vec<usize> = (theory.definition(definition).into_iter())
@@ -150,7 +168,7 @@ fn asking(
                     .collect();
                 return Ok((written(&(shape, truths)), Diagnostics::new()));
             }
-            match &question.formula {
+            match formula {
                 Some(formula) => {
                     let found = ask.query(formula, fill_in)?;
                     warnings.extend(found.warnings.clone());
@@ -163,7 +181,7 @@ fn asking(
                 }
                 None => {
                     let own = |name: &str| own_parameters(&recipe.axioms, name);
-                    let found = ask.explain(question.axiom.as_deref(), &own, fill_in)?;
+                    let found = ask.explain(axiom.as_deref(), &own, fill_in)?;
                     // They were reported when the knowledge base was made.
                     warnings.extend(found.warnings);
                     let document = written(&logltn_cli::explain_document(&found.axioms, &warnings));

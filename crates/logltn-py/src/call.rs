@@ -610,6 +610,25 @@ impl<T: Real> State<T> {
 
     /// Checks that the values are present and have the right shape.
     pub fn check(&self, values: &[Value]) -> Result<(), Diagnostics> {
+        let theory = self.engine.plan().data().theory();
+        let (mut found, given) = self.shapes(values);
+        for (i, predicate) in theory.predicates.iter().enumerate() {
+            if !given[i] && !self.layout.predicates[i].requests.is_empty() {
+                let message = format!("predicate `{}` has no values", predicate.name);
+                let shape = self.layout.predicates[i].shape.as_deref();
+                let help = shape.map(|s| format!("give an array of shape {}", tuple(s)));
+                found.push(
+                    Diagnostic::error(Code::NotGrounded, message)
+                        .at(&theory.source, predicate.span, "")
+                        .maybe_help(help),
+                );
+            }
+        }
+        found.into_result(()).map(drop)
+    }
+
+    /// What is wrong with the shapes of values, and which predicates are given.
+    pub fn shapes(&self, values: &[Value]) -> (Diagnostics, Vec<bool>) {
         let plan = self.engine.plan();
         let theory = plan.data().theory();
         let requests = self.engine.requests();
@@ -669,22 +688,7 @@ impl<T: Real> State<T> {
                 found.push(Diagnostic::error(Code::Internal, message));
             }
         }
-        for (i, predicate) in theory.predicates.iter().enumerate() {
-            if !given[i] && !self.layout.predicates[i].requests.is_empty() {
-                let message = format!("predicate `{}` has no values", predicate.name);
-                let shape = self.layout.predicates[i].shape.as_deref();
-                let help = shape.map(|s| format!("give an array of shape {}", tuple(s)));
-                found.push(
-                    Diagnostic::error(Code::NotGrounded, message)
-                        .at(&theory.source, predicate.span, "")
-                        .maybe_help(help),
-                );
-            }
-        }
-        match found.has_errors() {
-            true => Err(found),
-            false => Ok(()),
-        }
+        (found, given)
     }
 
     fn wrong_shape(&self, predicate: PredicateId, value: &Value, expected: &[usize]) -> Diagnostic {

@@ -146,7 +146,7 @@ fn check(found: &mut Diagnostics, set: Result<(), Diagnostics>) {
     }
 }
 
-fn numbers<T: pyo3::buffer::Element>(py: Python<'_>, buffer: &PyBuffer<T>) -> PyResult<Vec<T>> {
+pub fn numbers<T: pyo3::buffer::Element>(py: Python<'_>, buffer: &PyBuffer<T>) -> PyResult<Vec<T>> {
     // As given, and as data.
     let bytes = 2 * (buffer.item_count() * buffer.item_size()) as u128;
     memory::ask(bytes).map_err(|error| {
@@ -185,7 +185,8 @@ impl Given {
             set_constant(name, constant.as_ref(), theory, &mut data, found);
         }
         for (name, shape, values) in &self.functions {
-            set_function(py, name, shape, values, &mut data, found)?;
+            let sized = |sort: &str| self.sorts.iter().any(|(name, _)| name == sort);
+            set_function(py, name, (shape, values), sized, &mut data, found)?;
         }
         for (name, columns) in &self.tables {
             let Some(id) = theory.table(name) else {
@@ -462,12 +463,13 @@ fn set_constant(
     check(found, data.set_constant(name, is));
 }
 
-/// A function given by data: one axis for each argument and, for a vector, one for its numbers.
+/// A function given by data: one axis for each argument and, for a vector, one for its numbers. `sized` says whether
+/// the size of a sort is known.
 fn set_function(
     py: Python<'_>,
     name: &str,
-    shape: &[usize],
-    values: &Column,
+    (shape, values): (&[usize], &Column),
+    sized: impl Fn(&str) -> bool,
     data: &mut Data,
     found: &mut Diagnostics,
 ) -> PyResult<()> {
@@ -480,6 +482,18 @@ fn set_function(
     let mut expected: Vec<usize> = Vec::new();
     for sort in &declared.arguments {
         if let ArgumentSort::Sort(sort) = sort {
+            let of = &theory[*sort];
+            if of.kind == SortKind::Data && !sized(&of.name) {
+                let what = format!(
+                    "function `{name}`: it cannot be given by data, since the individuals of sort `{}` come with a call",
+                    of.name
+                );
+                let help = format!(
+                    "give the sort too, or the function in each call: `functions={{\"{name}\": …}}`"
+                );
+                found.push(Diagnostic::error(Code::NotStreamed, what).help(help));
+                return Ok(());
+            }
             expected.push(data.size(*sort));
         }
     }

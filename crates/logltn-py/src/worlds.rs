@@ -110,7 +110,13 @@ pub fn worlds<'py>(
                     state.take(&given)?;
                     ctrl_c.interruptible(|| answer(state, &at_rows, &question))
                 }
-                None => Ok((0.0, Vec::new())),
+                None => {
+                    in_either!(precision, state => {
+                        state.set(&setting, true)?;
+                        state.shapes(&given).0.into_result(())?;
+                    });
+                    Ok((0.0, Vec::new()))
+                }
             }
         })?;
         let bytes = |numbers: Vec<u8>| PyBytes::new(py, &numbers);

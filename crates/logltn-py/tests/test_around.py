@@ -315,3 +315,69 @@ def test_every_parameter_is_in_the_signature():
     assert {*theirs, "predicates", "process_group"} - {"self"} <= set(inspect.signature(logltn.torch.KnowledgeBase).parameters) <= ours
     with pytest.raises(TypeError, match="semantic"):
         logltn.torch.KnowledgeBase("predicate p()  axiom a: p()", semantic="stable")
+
+
+# --- features ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", [logltn.KnowledgeBase, logltn.torch.KnowledgeBase])
+def test_questions_about_features_that_no_axiom_reads(cls):
+    text = "sort P  predicate C(P)  axiom a: forall x: P. C(x)"
+    people, values = {"age": np.array([1.0, 2.0, 3.0]), "at": POINTS}, {"C": np.array([0.0, 1.0, -1.0])}
+    asked = {"find x: P where x.age > 1.5. C(x)": 2, "find x, y: P where dist(x, y) < 1.8. C(x)": 5, "find x, y: P where dist(x, y) < 1.8 and x.age < 2. C(y)": 2}
+    known, coming = cls(text, sorts={"P": people}), cls(text)
+    for formula, total in asked.items():
+        assert known.query(formula, values)["total"] == total
+        assert coming.query(formula, values, sorts={"P": people})["total"] == total
+    alone = cls(text, sorts={"P": POINTS})
+    assert alone.query("find x, y: P where dist(x, y) < 1.8. C(x)", values)["total"] == 5
+    for formula in ("find x: P where x.size > 1. C(x)", "find x: P where x.at > 1. C(x)"):
+        with pytest.raises(logltn.InputError, match="no column of numbers"):
+            known.query(formula, values)
+
+
+def test_features_in_any_form():
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    text, net, x = "sort P  predicate C(P)  axiom a: forall x: P. C(x)", nn.Linear(2, 1), torch.rand(3, 2)
+    frame, right = pd.DataFrame(x.numpy(), columns=["u", "v"]), -nn.functional.logsigmoid(net(x)).mean().item()
+    given = [x, x.numpy(), x.double().numpy(), x.tolist(), list(x), frame, pl.DataFrame(frame), pa.table(frame), x.numpy().astype(">f4"), x.numpy()[::-1][::-1]]
+    for features in given:
+        for loss in (
+            logltn.torch.KnowledgeBase(text, sorts={"P": features}, predicates={"C": net})(),
+            logltn.torch.KnowledgeBase(text, predicates={"C": net})(sorts={"P": features}),
+        ):
+            assert loss.item() == pytest.approx(right, rel=1e-5), type(features)
+    by_field = lambda f: net(torch.stack([f["u"], f["v"]], 1))  # noqa: E731
+    for fields in ({"u": x[:, 0], "v": x[:, 1]}, {"u": x[:, 0].tolist(), "v": x[:, 1].numpy()}):
+        kb = logltn.torch.KnowledgeBase(text, predicates={"C": by_field})
+        assert kb(sorts={"P": fields}).item() == pytest.approx(right, rel=1e-5)
+    double = logltn.torch.KnowledgeBase(text, sorts={"P": x.bfloat16()}, predicates={"C": nn.Linear(2, 1).bfloat16()})
+    assert double().dtype is torch.float32
+
+
+@pytest.mark.parametrize("cls", [logltn.KnowledgeBase, logltn.torch.KnowledgeBase])
+def test_functions_beside_the_examples(cls):
+    text = "sort P  function age(P): Real  function f(P): P  predicate C(P)  axiom a: forall x, y: P where dist(x, y) < age(x). C(f(x))"
+    make = lambda n, **more: cls(text, **{"sorts": {"P": np.zeros((n, 2))}, "functions": {"age": np.ones(n), "f": np.arange(n)}, **more})  # noqa: E731
+    assert make(0).evaluate({"C": np.zeros(0)}).loss == 0  # nobody
+    people = {"P": {"name": ["ann", "bob"], "at": np.zeros((2, 1))}}
+    named = make(2, sorts=people, functions={"age": [1, 1], "f": ["bob", "bob"]}).evaluate({"C": np.array([5.0, 0.0])})
+    assert named.loss == pytest.approx(np.log(2))
+    with pytest.raises(logltn.InputError, match="individuals of sort `P` come with a call"):
+        cls(text, functions={"age": np.ones(2), "f": np.arange(2)})
+
+
+@pytest.mark.parametrize("cls", [logltn.KnowledgeBase, logltn.torch.KnowledgeBase])
+@pytest.mark.parametrize("laws", [[], ["a"]])
+def test_values_that_no_law_speaks_of_are_looked_at(cls, laws):
+    text = "sort P  predicate e(P)  predicate g(P)  predicate s(P, P)  axiom a: forall x: P. e(x)  axiom b: forall x: P. g(x) and s(x, x)"
+    kb = cls(text, sorts={"P": 2}, outputs={"g": "truth", "s": "softmax"}, laws=laws)
+    for name, wrong in {"g": [np.array([np.nan, 0]), np.array([1.5, 0]), np.zeros(3), np.zeros(())], "s": [np.full((2, 2), -np.inf), np.zeros(2)]}.items():
+        for value in wrong:
+            values = {"e": np.zeros(2), "g": np.full(2, 0.5), "s": np.zeros((2, 2)), name: value}
+            for ask in (kb.marginals, kb.world, kb.entropy, lambda v: kb.sample(v, 2)):
+                with pytest.raises(logltn.InputError, match=f"predicate `{name}`"):
+                    ask(values if cls is logltn.KnowledgeBase else {n: torch.tensor(v) for n, v in values.items()})

@@ -14,13 +14,13 @@ pub struct Operators {
     #[arg(long, value_parser = semantics)]
     semantics: Option<Semantics>,
     /// α of LogMeanExp and LogSumExp [default: the schedule's last value]
-    #[arg(long, value_parser = |s: &str| parameter("alpha", s), allow_negative_numbers = true)]
+    #[arg(long, value_parser = |s: &str| parameter("alpha", s))]
     alpha: Option<f64>,
     /// p of pMean [default: the schedule's last value]
-    #[arg(long, value_parser = |s: &str| parameter("p", s), allow_negative_numbers = true)]
+    #[arg(long, value_parser = |s: &str| parameter("p", s))]
     p: Option<f64>,
     /// p of pMeanError [default: the schedule's last value]
-    #[arg(long, value_parser = |s: &str| parameter("p_forall", s), allow_negative_numbers = true)]
+    #[arg(long, value_parser = |s: &str| parameter("p_forall", s))]
     p_forall: Option<f64>,
 }
 

@@ -181,14 +181,12 @@ def question(
     formula: Any, axiom: Any, top: Any, parameters: tuple[float, float, float], open: Any = (), definition: Any = None
 ) -> dict[str, Any]:
     problems: Problems = []
-    opened = [open] if isinstance(open, str) else list(open)
-    for name, text in (("formula", formula), ("axiom", axiom), ("definition", definition), *(("open", o) for o in opened)):
-        if text is not None and not isinstance(text, str):
-            problems.append(("wrong-type", f"`{name}` is a text, not {_given.kind(text)}", None))
+    _given.texts(formula=formula, axiom=axiom, definition=definition)
+    opened = _given.list_of_names([open] if isinstance(open, str) else open, "open", problems, "definitions")
     if isinstance(top, bool) or not isinstance(top, int):
         problems.append(("wrong-type", f"`top` must be a number, not {top!r}", None))
-    elif top < 0:
-        problems.append(("value-out-of-range", f"`top` must be at least 0 (0 means all), not {top}", None))
+    elif not 0 <= top < 2**63:
+        problems.append(("value-out-of-range", f"`top` must be at least 0 (0 means all), not {_given.shortened(top)}", None))
     if problems:
         _native.raise_problems(problems)
     return {
@@ -198,4 +196,5 @@ def question(
         "top": top,
         "open": opened,
         "definition": definition,
+        "features": [],
     }

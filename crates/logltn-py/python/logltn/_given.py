@@ -5,6 +5,8 @@ Mistakes are collected and reported together.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -72,14 +74,22 @@ def columns_in_guards(functions: Iterable[tuple[str, Any, Any]], sorts: Mapping[
     found = {}
     for name, *_ in functions:
         sort, dot, field = name.partition(".")
-        given: Any = sorts.get(sort)
-        if dot and (isinstance(given, Mapping) or hasattr(given, "columns")) and field in given:
-            column = given[field]
-            column = column.detach().cpu() if hasattr(column, "detach") else column
-            values = np.asarray(column, dtype=np.float64)
+        given = named_columns(sorts[sort]) if dot and sort in sorts else None
+        if given and field in given:
+            column: Any = given[field]
+            try:
+                values = np.asarray(column.detach().cpu() if hasattr(column, "detach") else column, dtype=np.float64)
+            except Exception:  # noqa: BLE001  names, for example: a column of numbers is missed where it is used
+                continue
             if values.ndim == 1 or values.shape[1:] == (1,):
                 found[name] = values.reshape(-1)
     return found
+
+
+def asked_of_features(formula: str | None) -> tuple[set[str], bool]:
+    """The columns that a question may read, `x.age`, and whether it measures distances."""
+    text = formula or ""
+    return set(re.findall(r"(?<=\w)\.([^\W\d]\w*)(?!\w*\s*\()", text)), re.search(r"\bdist\s*\(", text) is not None
 
 
 def names(mapping: Any, what: str, problems: Problems) -> Mapping[str, Any]:
@@ -88,25 +98,65 @@ def names(mapping: Any, what: str, problems: Problems) -> Mapping[str, Any]:
         return {}
     if type(mapping) is dict or isinstance(mapping, Mapping):
         for key in mapping:
-            if not isinstance(key, str):
-                break
-        else:
-            return mapping
+            if not is_text(key):
+                problems.append(("wrong-type", f"`{what}` must be a dict by name, but has the key {key!r}", None))
+                return {}
+        return mapping
     problems.append(("wrong-type", f"`{what}` must be a dict by name, not {kind(mapping)}", None))
     return {}
+
+
+def is_text(given: Any) -> bool:
+    """Whether this is text, without halves of characters."""
+    return isinstance(given, str) and (given.isascii() or not any("\ud800" <= c <= "\udfff" for c in given))
+
+
+def texts(**given: Any) -> None:
+    """Raises an error if one is something and no text."""
+    wrong: Problems = [("wrong-type", f"`{what}` is a text, not {kind(x) if not isinstance(x, str) else ascii(x)}", None)
+                       for what, x in given.items() if x is not None and not is_text(x)]  # fmt: skip
+    if wrong:
+        _native.raise_problems(wrong)
+
+
+def switch(given: Any, what: str) -> bool:
+    """Whether something is wanted."""
+    if not isinstance(given, (bool, np.bool_)):
+        _native.raise_problems([("wrong-type", f"`{what}` is True or False, not {kind(given)}", None)])
+    return bool(given)
+
+
+def read_by(native: Any, *arguments: Any, **named: Any) -> Any:
+    """Calls the native part; what it cannot read is a mistake."""
+    try:
+        return native(*arguments, **named)
+    except TypeError as error:
+        field = re.match(r"failed to extract field \w+\.(\w+)", str(error))
+        if field is None:
+            raise
+        return _native.raise_problems([("wrong-type", f"`{field[1]}` cannot be read: {error.__cause__}", None)])
 
 
 def list_of_names(given: Any, what: str, problems: Problems, of: str = "tables") -> list[str]:
     """Names of tables or others, or a problem."""
     if given is None:
         return []
-    if not isinstance(given, str) and isinstance(given, Iterable):
-        given = list(given)
-        if all(isinstance(name, str) for name in given):
-            return given
+    given = listed(given)
+    if isinstance(given, list) and all(map(is_text, given)):
+        return given
     help = f"write [{given!r}]" if isinstance(given, str) else None
     problems.append(("wrong-type", f"`{what}` must be a list of names of {of}, not {given!r}", help))
     return []
+
+
+def listed(given: Any) -> Any:
+    """What can be listed as a list, since it is read more than once."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        return given
+    try:
+        return list(given)
+    except Exception:  # noqa: BLE001  whoever reads it says what is wrong
+        return None if given is None else repr(given)
 
 
 def is_size(given: Any) -> bool:
@@ -126,9 +176,11 @@ def key(given: Any) -> Any:
         return "table", *((name, key(value)) for name, value in (named_columns(given) or {}).items())
     try:
         values = array(given)
+        numbers = values.tobytes() if values.dtype.kind != "O" else tuple(values.reshape(-1).tolist())
+        hash(numbers)
+        return values.shape, values.dtype.str, numbers
     except Exception:  # noqa: BLE001  whoever reads it says what is wrong
         return "object", id(given)
-    return values.shape, values.dtype.str, values.tobytes() if values.dtype.kind != "O" else tuple(values.reshape(-1).tolist())
 
 
 def size(given: Any, name: str, problems: Problems) -> int | None:
@@ -174,7 +226,7 @@ def sort(given: Any, name: str, needed: bool, problems: Problems) -> Any:
             return None
         if not needed or not fields:
             return count if names is None else names
-        flat = np.concatenate([v.reshape(count, -1).astype(np.float64) for v in fields.values()], axis=1)
+        flat = np.concatenate([rows_of(v).astype(np.float64) for v in fields.values()], axis=1)
         flat = np.ascontiguousarray(flat)
         return (flat, flat.shape[1]) if names is None else (names, flat, flat.shape[1])
     labels = strings(given)
@@ -185,8 +237,13 @@ def sort(given: Any, name: str, needed: bool, problems: Problems) -> Any:
         return None
     if not needed:
         return len(values)
-    flat = np.ascontiguousarray(values.reshape(len(values), -1), dtype=np.float64)
+    flat = np.ascontiguousarray(rows_of(values), dtype=np.float64)
     return flat, flat.shape[1]
+
+
+def rows_of(values: np.ndarray) -> np.ndarray:
+    """The numbers of each individual in a row, also where there is none."""
+    return values.reshape(len(values), math.prod(values.shape[1:]))
 
 
 def named_twice(labels: list[str], sort: str, problems: Problems) -> bool:
@@ -210,13 +267,15 @@ def individuals_names(given: Any) -> list[str] | None:
 
 def strings(given: Any) -> list[str] | None:
     """A list of strings, if it is one."""
-    if isinstance(given, (str, bytes, Mapping)) or isinstance(given, Integral):
+    if isinstance(given, (str, bytes, Mapping)) or isinstance(given, Integral) or hasattr(given, "detach"):
+        return None
+    if hasattr(given, "columns"):  # a data frame, which may list the names of its columns
         return None
     if isinstance(given, np.ndarray) and given.dtype.kind not in "UO":
         return None
     try:
         given = list(given)
-    except TypeError:
+    except Exception:  # noqa: BLE001  whoever reads it says what is wrong
         return None
     if given and all(isinstance(item, str) for item in given):
         return [str(item) for item in given]
@@ -340,24 +399,50 @@ def cells(given: Any, what: str, sort: str, problems: Problems) -> Any:
 
 def param(given: Any, name: str, problems: Problems) -> Any:
     """A number, or a percentile."""
+    what = f"param `{name}`"
     if isinstance(given, Percentile):
-        return float(given.percent), given.of
-    if hasattr(given, "item") and not isinstance(given, (int, float)) and getattr(given, "ndim", 0) == 0:
-        given = given.item()
+        if not is_text(given.of):
+            problems.append(("wrong-type", f"{what}: a percentile is of a text such as \"dist(Point, Point)\", not of {kind(given.of)}", None))
+            return None
+        return number(given.percent, f"the percentile of {what}", problems), given.of
+    given = scalar(given)
     if isinstance(given, bool) or not isinstance(given, Real):
-        problems.append(("wrong-type", f"param `{name}` must be a number or a percentile, not {kind(given)}", None))
+        problems.append(("wrong-type", f"{what} must be a number or a percentile, not {kind(given)}", None))
         return None
-    return int(given) if isinstance(given, Integral) else float(given)
+    if not isinstance(given, Integral):
+        return number(given, what, problems)
+    if not -(2**63) <= given < 2**63:
+        problems.append(("number-too-large", f"{what}: {shortened(given)} is too large", None))
+        return None
+    return int(given)
+
+
+def scalar(given: Any) -> Any:
+    """The number of an array without axes."""
+    if not isinstance(given, (int, float)) and hasattr(given, "item") and getattr(given, "ndim", 1) == 0:
+        try:
+            return given.item()
+        except Exception:  # noqa: BLE001  a tensor on no device, for example: it is no number
+            pass
+    return given
+
+
+def shortened(number: Any) -> str:
+    """A number to be shown."""
+    return str(number) if -(10**30) < number < 10**30 else "a number of more than 30 digits"
 
 
 def number(given: Any, what: str, problems: Problems) -> float:
     """A number."""
-    if hasattr(given, "item") and getattr(given, "ndim", 0) == 0:
-        given = given.item()
+    given = scalar(given)
     if isinstance(given, bool) or not isinstance(given, Real):
         problems.append(("wrong-type", f"{what} must be a number, not {kind(given)}", None))
         return 1.0
-    return float(given)
+    try:
+        return float(given)
+    except OverflowError:
+        problems.append(("number-too-large", f"{what}: {shortened(given)} is too large", None))
+        return 1.0
 
 
 def coming(knowledge: Any, batch: Any, sorts: Any, tables: Any, question: str | None = None) -> Any:
@@ -380,13 +465,12 @@ def coming(knowledge: Any, batch: Any, sorts: Any, tables: Any, question: str | 
     sizes = []
     for name, given in names(sorts, "sorts", problems).items():
         before = len(problems)
-        count = size(given, name, problems)
-        if count is None and hasattr(given, "shape") and len(given.shape) > 0:
-            count = int(given.shape[0])
-        if count is not None:
+        shape = () if is_size(given) else getattr(given, "shape", ())
+        count = int(shape[0]) if len(shape) > 0 else sort(given, name, False, problems)
+        if isinstance(count, int):
             sizes.append((name, count))
         elif len(problems) == before:
-            problems.append(("wrong-type", f"sort `{name}`: how many individuals come with the call is a number, not {kind(given)}", None))
+            problems.append(("wrong-type", f"sort `{name}`: names do not come with a call", "give them when the knowledge base is made"))
     declared = knowledge.theory._columns
     read = []
     for name, given in names(tables, "tables", problems).items():

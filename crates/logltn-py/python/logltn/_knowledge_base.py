@@ -107,7 +107,7 @@ class KnowledgeBase(Asking, Worlds):
         _learnt: Iterable[str] = (),
         _share: bool = True,
     ) -> None:
-        batched, streamed, laws = _listed(batched), _listed(streamed), _listed(laws)
+        batched, streamed, laws = _given.listed(batched), _given.listed(streamed), _given.listed(laws)
         self._arguments = dict(
             theory=theory, sorts=sorts, tables=tables, params=params, constants=constants, functions=functions, outputs=outputs,
             semantics=semantics, weights=weights, parameters=parameters, batched=batched, streamed=streamed, laws=laws, p_axioms=p_axioms,
@@ -121,7 +121,7 @@ class KnowledgeBase(Asking, Worlds):
         native = self.theory._native
         problems: Problems = []
         params = _given.names(params, "params", problems)
-        percentiles = " ".join(p.of for p in params.values() if isinstance(p, Percentile))
+        percentiles = " ".join(str(p.of) for p in params.values() if isinstance(p, Percentile))
         individuals = _given.names(sorts, "sorts", problems)
         named = {name: _given.individuals_names(given) for name, given in individuals.items()}
         labels_of = [(name, labels) for name, labels in named.items() if labels is not None]
@@ -159,7 +159,7 @@ class KnowledgeBase(Asking, Worlds):
                 for name, w in _given.names(weights, "weights", problems).items()
             ],
             "parameters": [
-                (name, [(key, _given.number(x, f"`{key}` of axiom `{name}`", problems)) for key, x in own.items()])
+                (name, [(key, _given.number(x, f"`{key}` of axiom `{name}`", problems)) for key, x in _given.names(own, f"parameters of axiom `{name}`", problems).items()])
                 for name, own in _given.names(parameters, "parameters", problems).items()
             ],
             "batched": _given.list_of_names(batched, "batched", problems),
@@ -170,9 +170,9 @@ class KnowledgeBase(Asking, Worlds):
             threads, memory = None, None
         self._places = {name: i for i, (name, _) in enumerate(native.predicates)}
         try:
-            self._made = _native.KnowledgeBase(
-                native, given, double=double, threads=threads, memory=memory, problems=problems, sharded=_sharded,
-                p_axioms=p_axioms, leave_out_empty=bool(leave_out_empty), share=_share,
+            self._made = _given.read_by(
+                _native.KnowledgeBase, native, given, double=double, threads=threads, memory=memory, problems=problems, sharded=_sharded,
+                p_axioms=p_axioms, leave_out_empty=_given.switch(leave_out_empty, "leave_out_empty"), share=_share,
             )  # fmt: skip
         except InputError as error:
             if _sharded or not all(self._comes_with_calls(d) for d in error.diagnostics if d.severity == "error"):
@@ -188,7 +188,7 @@ class KnowledgeBase(Asking, Worlds):
 
     def _comes_with_calls(self, d: Any) -> bool:
         """Whether everything that is missing may come with calls."""
-        given = self._arguments["sorts"] or {}
+        given = _given.names(self._arguments["sorts"], "sorts", [])
         name = d.message.split("`")[1] if "`" in d.message else ""
         if d.code == "missing-data":
             return d.message.startswith("param ")
@@ -209,7 +209,7 @@ class KnowledgeBase(Asking, Worlds):
         last = next(reversed(self._others.values()), self) if self._made is None else self
         return last._native
 
-    def _with(self, params: Any, functions: Any, sorts: Any) -> tuple[KnowledgeBase, Any]:
+    def _with(self, params: Any, functions: Any, sorts: Any, formula: str | None = None) -> tuple[KnowledgeBase, Any]:
         """The knowledge base for a call's data, and the remaining sorts. Data that plans depend on, apart from rows of tables and sizes,
         are part of a knowledge base; the last few of these are kept."""
         problems: Problems = []
@@ -218,7 +218,8 @@ class KnowledgeBase(Asking, Worlds):
         coming = _given.names(sorts, "sorts", problems)
         if problems:
             _native.raise_problems(problems)
-        read = [name for name in coming if name in self._measured and not _given.is_size(coming[name])]
+        reads = any(_given.asked_of_features(formula))
+        read = [name for name in coming if (reads or name in self._measured) and not _given.is_size(coming[name])]
         if not params and not functions and not read:
             return self, sorts
         own = self._arguments
@@ -229,6 +230,10 @@ class KnowledgeBase(Asking, Worlds):
             problem = "with a `process_group`, params, functions and what guards measure do not come with calls"
         if problem is not None:
             _native.raise_problems([("not-streamed", problem, "give them when the knowledge base is made")])
+        for name, given in params.items():
+            _given.param(given, name, problems)
+        if problems:
+            _native.raise_problems(problems)
         known = own["sorts"] or {}
         merged = {name: given for name, given in coming.items() if name not in known}
         key = _given.key((params, functions, merged))
@@ -375,6 +380,7 @@ class KnowledgeBase(Asking, Worlds):
                     values, alpha=alpha, p=p, p_forall=p_forall, batch=batch, sorts=sorts, tables=tables, weights=weights,
                     gradients=gradients, _step=_step,
                 )  # fmt: skip
+        gradients = _given.switch(gradients, "gradients")
         arrays, entries = self._entries(values, gradients)
         for (name, array), entry in zip(arrays.items(), entries):
             if self._takes_logits(name) and entry[2].size:
@@ -390,9 +396,23 @@ class KnowledgeBase(Asking, Worlds):
         return Evaluation(evaluated, dtype, self.logs, arrays if gradients else None)
 
     def _ask(self, asked: dict[str, Any], values: Any, sorts: Any, tables: Any, params: Any, functions: Any) -> str:
-        other, sorts = self._with(params, functions, sorts)
+        other, sorts = self._with(params, functions, sorts, asked["formula"])
         _, entries = self._entries(values)
-        return _native.ask(other._native, asked, entries, other._coming(asked, sorts, tables))
+        return _given.read_by(_native.ask, other._native, other._reading(asked), entries, other._coming(asked, sorts, tables))
+
+    def _reading(self, question: dict[str, Any]) -> dict[str, Any]:
+        """A question with the features that it reads and no axiom does, by sort and column."""
+        columns, distances = _given.asked_of_features(question["formula"])
+        known = [name for name, *_ in self.theory._native.functions]
+        found = question["features"]
+        for sort, given in (self._arguments.get("sorts") or {}).items():
+            asked = [(f"{sort}.{column}",) for column in columns if f"{sort}.{column}" not in known]
+            for name, values in _given.columns_in_guards(asked, {sort: given}).items():
+                found.append((sort, name.partition(".")[2], np.ascontiguousarray(values), 1))
+            read = _given.sort(given, sort, True, []) if distances and sort not in self._measured else None
+            if isinstance(read, tuple):
+                found.append((sort, None, *read[-2:]))
+        return question
 
     def _coming(self, question: dict[str, Any], sorts: Any, tables: Any) -> Any:
         """The data of a question, without the rows of streamed tables that it does not use."""
@@ -481,6 +501,7 @@ class KnowledgeBase(Asking, Worlds):
     ) -> np.ndarray:
         """The rows on which a predicate is needed: ``int32``, ``[n, arity]``, each individual by its place in its sort,
         without the class of a softmax. For an argument that is a number, it has the number's place in :attr:`numbers`."""
+        _given.texts(predicate=predicate)
         if predicate not in self._places:
             help = _native.did_you_mean(predicate, list(self._places))
             _native.raise_problems([("unknown-predicate", f"the theory has no predicate `{predicate}`", help)])
@@ -523,6 +544,7 @@ class KnowledgeBase(Asking, Worlds):
         >>> found["maps"], found["fixed"], found["labels"]
         ('3', [0, 1], [{'class': 2, 'maps': '1'}])
         """
+        _given.texts(predicate=predicate)
         problems: Problems = []
         sort = None
         if isinstance(labels, Mapping):
@@ -532,7 +554,13 @@ class KnowledgeBase(Asking, Worlds):
                 problems.append(("wrong-type", "`labels`: expected the classes of the individuals of one sort", None))
         given = _given.names(support, "support", problems).items()
         supports = [(axiom, *_support(axiom, rows, problems)) for axiom, rows in given]
-        own = None if labels is None or problems else (None if sort is None else str(sort), _texts(labels))
+        own = None
+        if labels is not None and not problems:
+            try:
+                own = None if sort is None else str(sort), _texts(labels)
+                "".join(own[1]).encode()
+            except Exception as error:  # noqa: BLE001  whatever conversion the object has may raise whatever it likes
+                problems.append(("wrong-type", f"`labels` cannot be read: {error}", None))
         if problems:
             _native.raise_problems(problems)
         return json.loads(_native.identify(self._native, predicate, supports, own))
@@ -683,10 +711,6 @@ def _support(axiom: str, given: Any, problems: Problems) -> tuple[Any, list[str]
     return None, names, [list(row) for row in zip(*cells)]
 
 
-def _listed(given: Any) -> Any:
-    return given if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
-
-
 def _double(dtype: Any, problems: Problems) -> bool | None:
     """Whether to compute in double precision; None if the values decide."""
     if dtype is None:
@@ -694,7 +718,7 @@ def _double(dtype: Any, problems: Problems) -> bool | None:
     name = str(dtype).removeprefix("torch.")
     try:
         name = np.dtype(name if isinstance(dtype, str) or name != str(dtype) else dtype).name
-    except TypeError:
+    except Exception:  # noqa: BLE001  whatever it is, it names no precision
         pass
     if name in ("float32", "float64"):
         return name == "float64"
@@ -726,8 +750,10 @@ def _functions(functions: Any, native: Any, problems: Problems) -> list[tuple[st
             problems.append(("wrong-type", f"the values of function `{name}` cannot be read: {error}", None))
             continue
         real = "Real" if results.get(name, "").startswith("Real") else "Int"
+        before = len(problems)
         cells = _given.cells(values.reshape(-1), f"function `{name}`", real, problems)
-        read.append((name, list(values.shape), cells))
+        if len(problems) == before:
+            read.append((name, list(values.shape), cells))
     return read
 
 

@@ -153,6 +153,7 @@ class Worlds:
         number, parts = _native.worlds(other._native, question, entries, _given.coming(other, batch, sorts, tables))
         names, outputs = list(self._places), other._native.outputs
         given = {names[place]: (array, outputs[place]) for place, _, array, _ in entries}
+        valid({name: (kind, array) for name, (array, kind) in given.items()})
         told = [(names[place], np.frombuffer(at, np.int64), np.frombuffer(data)) for place, at, data in parts]
         return given, [part for part in told if part[0] in given], number
 
@@ -172,10 +173,25 @@ def numbers(**given: Any) -> None:
         _native.raise_problems(problems)
 
 
-def text(formula: Any) -> str:
-    if not isinstance(formula, str):
-        _native.raise_problems([("wrong-type", f"`formula` is a text, not {_given.kind(formula)}", None)])
-    return formula
+def valid(given: Mapping[str, tuple[str, np.ndarray]]) -> None:
+    """Raises an error if a number cannot be what it is said to be, also where no law asks for it."""
+    problems: Problems = []
+    for name, (kind, array) in given.items():
+        low, high = {"truth": (-1e-6, 1 + 1e-6), "log_truth": (np.finfo(array.dtype).min, 1e-6)}.get(kind, (-np.inf, np.finfo(array.dtype).max))
+        wrong = ~((array >= low) & (array <= high))
+        if kind == "softmax" and array.size and not wrong.any():  # every class is masked
+            wrong = np.isneginf(array).all(-1, keepdims=True)
+        if wrong.any():
+            at = tuple(int(i) for i in np.unravel_index(wrong.argmax(), wrong.shape))
+            place = f" at [{', '.join(map(str, at))}]" if at else ""
+            problems.append(("not-finite" if not np.isfinite(array[at]) else "value-out-of-range", f"predicate `{name}`: the value{place} is {array[at]}", None))
+    if problems:
+        _native.raise_problems(problems)
+
+
+def text(formula: str) -> str:
+    _given.texts(formula=formula)
+    return "" if formula is None else formula
 
 
 def _laws(laws: Any) -> list[str] | None:

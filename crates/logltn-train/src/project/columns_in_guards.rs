@@ -1,13 +1,16 @@
 //! Columns of features in guards: `where x.age > 40`, with the numbers of the file, not those that networks read.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use logltn::theory::{ArgumentSort, Function};
-use logltn::{Code, Data, Diagnostic, Diagnostics, FunctionData, Theory};
+use logltn::theory::{ArgumentSort, Function, SortId};
+use logltn::{Code, Data, Diagnostic, Diagnostics, FunctionData, Source, Theory};
 use logltn_data::problems::{Problems, counted, shown};
 use logltn_data::{CsvFile, is_missing, is_table, read_fields};
+use logltn_learn::{distances, distances_of};
 
 use super::Project;
+use super::features::Features;
 use super::report::Report;
 use crate::manifest::Manifest;
 
@@ -83,9 +86,16 @@ fn field_of(path: &Path, field: &str) -> Result<Vec<f64>, Diagnostics> {
     }
 }
 
+fn distances_of_axioms(theory: &Theory) -> BTreeSet<SortId> {
+    distances(theory)
+        .into_iter()
+        .flat_map(|d| d.sorts)
+        .collect()
+}
+
 impl Project {
-    /// The data with the columns that a question uses, `x.age`, besides those of the axioms. Missing columns are
-    /// reported where the question is read.
+    /// The data with the columns that a question uses, `x.age`, and the features that it measures, besides those of the
+    /// axioms. What is missing is reported where the question is read.
     pub(crate) fn data_for_question(&self, formula: &str) -> Data {
         let mut data = self.data.clone();
         let is_name = |c: char| c.is_alphanumeric() || c == '_';
@@ -110,6 +120,26 @@ impl Project {
                 }
             }
         }
+        self.measure_for_question(formula, &mut data);
         data
+    }
+
+    fn measure_for_question(&self, formula: &str, data: &mut Data) {
+        let Ok(query) = (data.theory()).parse_query(Source::new("query", formula)) else {
+            return;
+        };
+        let distances = distances_of(data.theory(), &query.axiom);
+        let known = distances_of_axioms(self.theory());
+        let sorts: BTreeSet<SortId> = distances.into_iter().flat_map(|d| d.sorts).collect();
+        for sort in sorts.difference(&known) {
+            let name = self.theory()[*sort].name.clone();
+            if let Some(file) = self.features.get(&name)
+                && let Ok(fields) = file.chosen.read(&file.path)
+            {
+                let features = Features::of(&fields);
+                // Numbers that are not finite have been reported, since networks read them too.
+                let _ = data.set_features(&name, features.width, features.values);
+            }
+        }
     }
 }

@@ -55,7 +55,9 @@ fn damaged(file: &str) -> Diagnostic {
 fn lost(errors: Diagnostics) -> Diagnostics {
     let why = "cannot resume: the run's records are damaged; restore the file, or start another run from these weights: \
         `start = { run = \"…\" }` under `[train]`";
-    errors.into_iter().map(|error| error.help(why)).collect()
+    let because =
+        |error: Diagnostic| Diagnostic::error(Code::RunDamaged, error.message()).help(why);
+    errors.into_iter().map(because).collect()
 }
 
 /// `train.seed` → `3`, if it is TOML.

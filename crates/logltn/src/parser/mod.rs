@@ -801,7 +801,10 @@ impl<'a> Parser<'a> {
             return Err(self.refuse(message, "expected a connective", help));
         }
         if self.peek() == Token::Dot {
-            let help = "a dot belongs between a quantifier and its body only";
+            let mut help = "a dot belongs between a quantifier and its body only".to_string();
+            if self.tokens[self.at + 1].0.starts_expression() {
+                help += "; a field follows its dot without spaces: `x.age`";
+            }
             return Err(self.refuse("this dot ends nothing", "", help));
         }
         self.expect_end_of("formula")

@@ -573,10 +573,17 @@ impl Resolver<'_> {
             }
             None => {
                 let known = ["abs", "min", "max", "dist"];
+                let own = self.theory.functions.iter().map(|f| f.name.as_str());
+                let own = own.filter(|f| !f.contains('.')); // not those of fields
                 let longer = known.into_iter().find(|k| name.text.starts_with(k));
                 let help = (longer.map(|k| format!("did you mean `{k}`?")))
-                    .or_else(|| did_you_mean(&name.text, known))
-                    .or_else(|| Some("guards know `abs`, `min`, `max` and `dist`".to_string()));
+                    .or_else(|| did_you_mean(&name.text, known.into_iter().chain(own)))
+                    .or_else(|| {
+                        let known = "`abs`, `min`, `max`, `dist` and functions given by data";
+                        Some(format!(
+                            "guards know {known}; a column of a sort is `x.age`"
+                        ))
+                    });
                 let message = format!("unknown function `{}` in a guard", shortened(&name.text));
                 self.error_with_help(Code::UnknownFunction, message, name.span, "", help);
             }

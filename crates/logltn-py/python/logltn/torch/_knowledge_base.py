@@ -22,7 +22,7 @@ from ._compile import eagerly
 from ._device._autograd import DeviceAxioms, DeviceLoss
 from ._device._backend import Backend
 from ._device._formula import formula
-from ._networks import Enclosed, Fields, Parts, Run, meaning, rows_of, tensor
+from ._networks import Enclosed, Fields, Parts, Run, host, meaning, rows_of, tensor
 from ._worlds import Worlds
 
 _HALF = (torch.float16, torch.bfloat16)
@@ -132,10 +132,7 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
             if callable(given):
                 self._put(self.functions, name, given)
             else:
-                data[name] = given = given.detach().cpu().numpy() if isinstance(given, torch.Tensor) else given
-                values = tensor(given)
-                if values.is_floating_point() and values.dim() > 0:
-                    self.tables.put(name, rows_of(values))
+                data[name] = host(given) if isinstance(given, torch.Tensor) else given
         data.update(_given.columns_in_guards(theory._native.functions, _given.names(sorts, "sorts", problems)))
         known = [name for name, *_ in theory._native.functions]
         for name in self.functions.names():
@@ -145,7 +142,7 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
         for name, given in _given.names(constants, "constants", problems).items():
             if isinstance(given, torch.Tensor) and given.dim() > 0:
                 self.vectors.put(name, given)
-                given = given.detach().cpu().numpy()
+                given = host(given)
             vectors[name] = given
         sizes = {name: self._sort(name, given) for name, given in _given.names(sorts, "sorts", problems).items()}
         if problems:
@@ -157,6 +154,9 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
             _learnt=self.functions.names(), _share=_share,
         )  # fmt: skip
         self._take(knowledge, backend)
+        for name, width in self._widths.items():
+            if name in data:
+                self.tables.put(name, rows_of(data[name], width))
 
     def _put(self, parts: Parts, name: str, given: Any) -> None:
         parts.put(name, given)
@@ -179,6 +179,8 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
         self._unseen = set(theory.predicates)  # whose values nobody has looked at
         self._names = theory.predicates
         kinds = {name: (kind, ends) for name, kind, ends in theory._native.sorts}
+        results = {name: result for name, _, result in theory._native.functions}
+        self._widths = {name: int(result[5:-1]) for name, result in results.items() if result.startswith("Real[")}
         self._low = {name: int(ends[0]) for name, (kind, ends) in kinds.items() if kind == "range"}
         self._own: dict[str, list[str]] = {}
         for name, sort in theory._native.constants:
@@ -189,15 +191,18 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
         """Keeps what networks read of a sort, and returns what the plan needs."""
         if isinstance(given, torch.nn.Embedding):
             self.individuals.put(name, given)
-            return given.weight.detach().cpu().numpy()
+            return host(given.weight)
         if isinstance(given, torch.Tensor):
             self.individuals.put(name, given)
-            return given.detach().cpu().numpy()
+            return host(given)
         if isinstance(given, Mapping):
             self.individuals.put(name, Fields(given))
-            return {field: _given.array(v.detach().cpu()) if isinstance(v, torch.Tensor) else v for field, v in given.items()}
-        if hasattr(given, "shape") and len(given.shape) > 0 and np.asarray(given).dtype.kind in "fiub":
-            self.individuals.put(name, tensor(given))
+            return {field: host(v) if isinstance(v, torch.Tensor) else v for field, v in given.items()}
+        if not _given.is_size(given) and _given.strings(given) is None:
+            # Whoever reads what is no array says so.
+            values = _given.features(given, name, [])
+            if values is not None:
+                self.individuals.put(name, tensor(values))
         return given
 
     def _ask_networks(
@@ -230,11 +235,16 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
         for predicate, shape, rows, arity, count in requests:
             asked.append((predicate, shape, np.frombuffer(rows, np.int32).reshape(count, arity)))
         features: dict[str, Any] = {}
+        problems: Problems = []
         for name, v in (sorts or {}).items():
             if isinstance(v, Mapping):
                 features[name] = Fields(v)
-            elif len(getattr(v, "shape", ())) > 0:
+            elif not _given.is_size(v) and not isinstance(v, torch.Tensor):
+                v = _given.features(v, f"sort `{name}`", problems)
+            if isinstance(v, (torch.Tensor, np.ndarray)):
                 features[name] = tensor(v)
+        if problems:
+            _native.raise_problems(problems)
         return Run(self, knowledge._classes, asked, np.asarray(numbers), features, functions or {}).values(given)
 
     @property
@@ -458,7 +468,7 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
             return None, functions
         known = [name for name, *_ in self.theory._native.functions]
         problems: Problems = []
-        for name in functions:
+        for name in _given.names(functions, "functions", problems):
             if name not in known:
                 problems.append(("unknown-function", f"the theory has no function `{name}`", _native.did_you_mean(name, known)))
         if problems:
@@ -541,7 +551,7 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
         return self._knowledge.evaluate(values, **arguments)
 
     def _explanation(self, document: dict[str, Any], sorts: Any) -> Explanation:
-        coming = {name: tensor(v).detach().cpu() for name, v in (sorts or {}).items() if len(getattr(v, "shape", ())) > 0}
+        coming = {name: host(tensor(v)) for name, v in (sorts or {}).items() if len(getattr(v, "shape", ())) > 0}
         parts = {name: self.individuals.part(name) for name in self.individuals.names()}
         seen = {name: part.pictures() for name, part in parts.items() if hasattr(part, "pictures")}  # of a run
         return self._knowledge._explanation(document, coming, seen)
@@ -550,8 +560,9 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
     def _ask(self, asked: dict[str, Any], values: Any, sorts: Any, tables: Any, params: Any, functions: Any) -> str:
         features = sorts
         functions, data = self._functions(functions)
-        knowledge, sorts = self._knowledge._with(params, data, sorts)
+        knowledge, sorts = self._knowledge._with(params, data, sorts, asked["formula"])
         coming = knowledge._coming(asked, sorts, tables)
+        asked = knowledge._reading(asked)
         native = knowledge._native
         tensors, which, *_ = self._read(knowledge, self._together(values, {}) if values is not None else {})
         if self.predicates.names():
@@ -562,7 +573,7 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
         entries: list[tuple[int, Holds, np.ndarray, np.ndarray | None]] = []
         for (place, holds), value in zip(which, tensors):
             entries.append((place, holds, (value.float() if value.dtype in _HALF else value).detach().cpu().numpy(), None))
-        return _native.ask(native, asked, entries, coming)
+        return _given.read_by(_native.ask, native, asked, entries, coming)
 
     def rows(self, predicate: str, **arguments: Any) -> Any:
         """:meth:`logltn.KnowledgeBase.rows`."""
@@ -571,6 +582,10 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
     def check(self) -> dict[str, Any]:
         """:meth:`logltn.KnowledgeBase.check`."""
         return self._knowledge.check()
+
+    def export_plan(self, **arguments: Any) -> Any:
+        """:meth:`logltn.KnowledgeBase.export_plan`."""
+        return self._knowledge.export_plan(**arguments)
 
     def identify(
         self, predicate: str | None = None, support: Mapping[str, Any] | None = None, labels: Any = None

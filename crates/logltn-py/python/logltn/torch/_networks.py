@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from .. import _native
-from .._given import Problems, strings
+from .._given import Problems, features, strings
 from .._native import Holds
 
 
@@ -170,7 +170,8 @@ class Fields(nn.Module):
         super().__init__()
         self.parts = Parts()
         for name, values in fields.items():
-            if strings(values) is None:  # those are names
+            # The others are names, or whoever reads them says what is wrong.
+            if isinstance(values, torch.Tensor) or (strings(values) is None and features(values, name, []) is not None):
                 self.parts.put(name, tensor(values))
 
     def __getitem__(self, index: torch.Tensor) -> dict[str, torch.Tensor]:
@@ -182,13 +183,22 @@ def tensor(values: Any) -> torch.Tensor:
     if isinstance(values, torch.Tensor):
         return values
     array = np.asarray(values)
-    return torch.from_numpy(array.astype(np.float32) if array.dtype == np.float64 else array.copy())
+    single = array.dtype.kind == "f" and array.dtype.itemsize > 4
+    return torch.from_numpy(array.astype(np.float32 if single else array.dtype.newbyteorder("="), order="C"))
 
 
-def rows_of(given: Any) -> torch.Tensor:
-    """The values of a function that is given by data, one after the other."""
-    values = tensor(given)
-    return values.reshape(-1, values.shape[-1])
+def host(values: torch.Tensor) -> Any:
+    """As an array, if it can be one; otherwise whoever reads it says why."""
+    values = values.detach()
+    try:
+        return (values.float() if values.dtype is torch.bfloat16 else values).cpu().numpy()
+    except (RuntimeError, TypeError):
+        return values
+
+
+def rows_of(given: Any, width: int) -> torch.Tensor:
+    """The vectors of a function that is given by data, one after the other."""
+    return tensor(given).reshape(-1, width)
 
 
 def gather(values: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
@@ -313,7 +323,7 @@ class Run:
             return self._individuals(part, index)
         # A vector of a function that is given by data.
         own = self.functions.get(part[0])
-        values = self.owner.tables.part(part[0]) if own is None else rows_of(own)
+        values = self.owner.tables.part(part[0]) if own is None else rows_of(own, self.owner._widths[part[0]])
         return gather(values, torch.from_numpy(index.astype(np.int64)))
 
     def _value(self, part: list[Any], rows: np.ndarray, place: Place) -> torch.Tensor:

@@ -11,11 +11,14 @@ import torch
 from .. import _given, _native
 from .._given import AtRows
 from .._native import Holds
-from .._worlds import ask, numbers, text
+from .._worlds import ask, numbers, text, valid
 from torch.autograd.function import once_differentiable
 
 from ._autograd import _entries
 from ._device._upload import upload
+
+# Whether this is inside a transformation of `torch.func`.
+_wrapped: Any = torch._C._functorch.is_functorch_wrapped_tensor  # pyright: ignore[reportAttributeAccessIssue]
 
 
 class _Marginals(torch.autograd.Function):
@@ -87,6 +90,9 @@ class Worlds:
         coming = _given.coming(knowledge, batch, sorts, tables)
         names, outputs = list(knowledge._places), knowledge._native.outputs
         given = {names[place]: (place, outputs[place], tensor) for (place, _), tensor in zip(which, tensors)}
+        # Looking would wait for a device.
+        seen = {name: (kind, tensor.detach().numpy()) for name, (_, kind, tensor) in given.items() if tensor.is_cpu and not _wrapped(tensor)}
+        valid(seen)
         return given, (knowledge._native, which, coming), tensors, dtype or torch.float64, device
 
     def _there(self, call: Any, formula: str | None, laws: Any, tensors: list[torch.Tensor]) -> tuple[Any, list[torch.Tensor]]:

@@ -323,7 +323,9 @@ impl Ground<'_> {
         if let TermKind::Apply(function, _) = &class.kind
             && self.scope.data.function(*function).is_none()
         {
-            return Err(wrong("a learnt function's value"));
+            let name = &self.scope.theory()[*function].name;
+            let help = format!("if its values are known, give those of `{name}` as data");
+            return Err(wrong("a learnt function's value").help(help));
         }
         let (leaf, shape) = self.scope.leaf(class);
         let variables = leaf.variables();

@@ -56,7 +56,7 @@ class Backend:
 
     @staticmethod
     def check(name: Any, problems: Problems) -> None:
-        if name not in BACKENDS:
+        if not isinstance(name, str) or name not in BACKENDS:
             problems.append(("unknown-choice", f'`backend` is "auto", "cpu" or "cuda", not {name!r}', None))
         elif name == "cuda" and not torch.cuda.is_available():
             problems.append(("unknown-choice", '`backend="cuda"`, but PyTorch finds no CUDA device here', 'use "auto" or "cpu"'))
