@@ -382,7 +382,7 @@ impl Events {
                 zeros.map(move |(state, _)| zero(var, state))
             })
             .collect();
-        let budget = self.limits.budget;
+        let budget = self.limits.budget(plan);
         (self.laws).contradiction(plan, component, &self.variables, &known, budget)
     }
 
