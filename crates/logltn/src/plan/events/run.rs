@@ -539,6 +539,8 @@ impl Events {
                     numbers(request, used.at, 1, &mut number);
                     let slope = |state: usize| match logs[state] {
                         f64::NEG_INFINITY => zero[state],
+                        // 0 times infinity would be NaN.
+                        _ if by[state] == 0.0 => 0.0,
                         log => by[state] * (-log).exp(),
                     };
                     let value = match kind {
