@@ -119,3 +119,19 @@ fn the_values_are_right() {
         }
     }
 }
+
+/// Under `probability` a slope is a quotient of probabilities, which may be too great for any number.
+#[test]
+fn slopes_by_degrees_are_finite() {
+    let parameters = Parameters::default();
+    for (axiom, degrees) in [
+        ("P(1) or not P(2)", [1.0, 1.0]),
+        ("P(1) and P(2) or (not P(1) and P(3))", [0.0, 0.5]),
+    ] {
+        for least in [1e-40, 1e-310] {
+            let degrees = [least, degrees[0], degrees[1], 0.5, 0.5, 0.5];
+            truth::<f32>("probability", axiom, &degrees, &parameters);
+            truth::<f64>("probability", axiom, &degrees, &parameters);
+        }
+    }
+}

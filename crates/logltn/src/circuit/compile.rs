@@ -1,6 +1,7 @@
 //! From a formula to a circuit, from the top: parts without common variables are compiled separately, a variable is
 //! decided if there are no such parts, and equal parts are compiled once.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
@@ -12,49 +13,67 @@ use super::{Circuit, Implications, Node, Part, Root, sums};
 use crate::connected::connected;
 use crate::recursion::deep;
 
-/// How long a compilation may take, and how many edges its circuit may have.
+/// Disjunctions with fewer members are not halved.
+const LONG: usize = 8;
+
+/// How long a compilation may take, how many edges its circuit may have, and what ends it early.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Budget {
+pub(crate) struct Budget<'s> {
     pub time: Duration,
     pub edges: usize,
+    pub stop: Option<&'s AtomicBool>,
 }
 
-impl Budget {
+impl<'s> Budget<'s> {
     /// About the memory of an edge during compilation.
     pub const BYTES_PER_EDGE: usize = 200;
 
-    pub fn new(time: Duration, bytes: u64) -> Budget {
+    pub fn new(time: Duration, bytes: u64, stop: Option<&'s AtomicBool>) -> Budget<'s> {
         let edges = usize::try_from(bytes).unwrap_or(usize::MAX) / Self::BYTES_PER_EDGE;
         Budget {
             time,
             edges: edges.min(u32::MAX as usize / 2),
+            stop,
         }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+
+    /// Whether a compilation with this many bytes has to end.
+    pub fn is_used_up(&self, started: Instant, bytes: usize) -> bool {
+        self.is_stopped()
+            || started.elapsed() > self.time
+            || bytes / Self::BYTES_PER_EDGE > self.edges
     }
 }
 
 /// A formula for which no circuit was found.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct TooHard {
     pub variables: usize,
     /// The size that was reached.
     pub nodes: usize,
     pub edges: usize,
     pub seconds: f64,
+    /// It was asked to stop.
+    pub stopped: bool,
 }
 
-struct Compiler<'a> {
-    store: &'a mut Store,
+struct Compiler<'s> {
+    store: Store<'s>,
     order: Order,
     /// By formula.
     compiled: FxHashMap<Id, Root>,
-    nodes: Nodes,
+    nodes: Nodes<'s>,
 }
 
 /// A circuit that grows, each node once.
-pub(super) struct Nodes {
+pub(super) struct Nodes<'s> {
     circuit: Circuit,
     unique: FxHashMap<(u8, Vec<u32>), u32>,
-    budget: Budget,
+    budget: Budget<'s>,
     started: Instant,
     calls: usize,
 }
@@ -71,21 +90,24 @@ pub(crate) fn compile(
         };
         let count = graph.orders();
         let orders = (0..count).map_while(|seed| graph.order(seed));
-        let compile = |order, own| graph.compile(domains, order, own);
+        let compile = |order, own: Budget<'_>| graph.compile(domains, order, own);
         if let Some(circuit) = smallest(orders, count as usize, budget, compile) {
             return circuit;
         }
     }
-    let mut store = Store::new(domains.to_vec());
+    let mut store = Store::new(domains.to_vec(), budget);
     let root = store.insert(proposition);
-    let orders = Order::to_try(&store, root);
+    let mut orders = Vec::new();
+    if !store.is_over() {
+        orders.extend(Order::depths(&store, root));
+    }
+    orders.push(Order::Occurrences);
+    drop(store);
     let count = orders.len();
-    let compile = |order, own| compile_with(&mut store, root, order, own);
+    let compile = |order, own: Budget<'_>| compile_with(proposition, domains, order, own);
     smallest(orders.into_iter(), count, budget, compile).unwrap_or(Err(TooHard {
         variables: domains.len(),
-        nodes: 0,
-        edges: 0,
-        seconds: 0.0,
+        ..TooHard::default()
     }))
 }
 
@@ -95,7 +117,7 @@ fn smallest<O>(
     orders: impl Iterator<Item = O>,
     count: usize,
     budget: Budget,
-    mut compile: impl FnMut(O, Budget) -> Result<Circuit, TooHard>,
+    compile: impl Fn(O, Budget<'_>) -> Result<Circuit, TooHard>,
 ) -> Option<Result<Circuit, TooHard>> {
     const LARGE: usize = 2_000;
     let started = Instant::now();
@@ -113,6 +135,7 @@ fn smallest<O>(
         match compile(order, own) {
             Ok(circuit) if circuit.edges() <= LARGE => return Some(Ok(circuit)),
             Ok(circuit) => best = Some(Ok(circuit)),
+            Err(reached) if reached.stopped => return Some(Err(reached)),
             Err(reached) => {
                 best.get_or_insert(Err(reached));
             }
@@ -135,18 +158,21 @@ pub(crate) fn is_satisfiable(
 }
 
 fn compile_with(
-    store: &mut Store,
-    root: Id,
+    proposition: &Proposition,
+    domains: &[u32],
     order: Order,
     budget: Budget,
 ) -> Result<Circuit, TooHard> {
     let mut compiler = Compiler {
-        nodes: Nodes::new(&store.domains, budget),
-        store,
+        nodes: Nodes::new(domains, budget),
+        store: Store::new(domains.to_vec(), budget),
         order,
         compiled: FxHashMap::default(),
     };
+    let root = compiler.store.insert(proposition);
     let root = compiler.compile(root)?;
+    // What the last steps made of the formulas may be cut short.
+    compiler.nodes.go_on(0, compiler.store.is_over())?;
     Ok(compiler.nodes.finish(root))
 }
 
@@ -160,7 +186,8 @@ impl Compiler<'_> {
         if let Some(known) = self.compiled.get(&id) {
             return Ok(*known);
         }
-        self.nodes.go_on(self.store.len())?;
+        let others = self.store.bytes() / Budget::BYTES_PER_EDGE;
+        self.nodes.go_on(others, self.store.is_over())?;
         let compiled = match self.store.formula(id).clone() {
             Formula::True => Root::True,
             Formula::False => Root::False,
@@ -168,7 +195,10 @@ impl Compiler<'_> {
             Formula::And(members) => {
                 let parts = self.components(&members);
                 match parts.len() {
-                    1 => deep(|| self.decide(id))?,
+                    1 => match self.halved(&members) {
+                        Some(halves) => deep(|| self.either(halves))?,
+                        None => deep(|| self.decide(id))?,
+                    },
                     _ => {
                         let (mut compiled, mut literals) = (Vec::new(), Vec::new());
                         for part in parts {
@@ -186,27 +216,65 @@ impl Compiler<'_> {
                     }
                 }
             }
-            Formula::Or(members) => {
-                let mut parts = self.components(&members);
-                match parts.len() {
-                    1 => deep(|| self.decide(id))?,
-                    count => {
-                        // The first half, or the second half without the first: the two exclude each other.
-                        let second = parts.split_off(count / 2).concat();
-                        let first = self.rejoined(false, parts.concat());
-                        let second = self.rejoined(false, second);
-                        let neither = self.store.negation(first);
-                        let first = deep(|| self.compile(first))?;
-                        let neither = deep(|| self.compile(neither))?;
-                        let second = deep(|| self.compile(second))?;
-                        let rest = self.nodes.product(vec![neither, second]);
-                        self.nodes.sum(vec![first, rest])
-                    }
+            Formula::Or(members) => match self.components(&members) {
+                parts if parts.len() == 1 => deep(|| self.decide(id))?,
+                parts => {
+                    let halves = self.first_half(&[], parts);
+                    deep(|| self.either(halves))?
                 }
-            }
+            },
         };
         self.compiled.insert(id, compiled);
         Ok(compiled)
+    }
+
+    /// If all that connects the members of a conjunction is one long disjunction: what is either true of the first half of
+    /// its members, or of the second half only.
+    fn halved(&mut self, members: &[Id]) -> Option<[Id; 2]> {
+        let length = |id: &Id| match self.store.formula(*id) {
+            Formula::Or(members) => members.len(),
+            _ => 0,
+        };
+        let at = (0..members.len()).max_by_key(|i| length(&members[*i]))?;
+        let Formula::Or(alternatives) = self.store.formula(members[at]).clone() else {
+            return None;
+        };
+        if alternatives.len() < LONG {
+            return None;
+        }
+        let mut others = members.to_vec();
+        others.swap_remove(at);
+        let known = others.len();
+        let all: Vec<Id> = others.iter().chain(&alternatives).copied().collect();
+        let mut groups = self.groups(&all);
+        if groups.len() < 3 {
+            return None;
+        }
+        for group in &mut groups {
+            group.retain(|at| *at as usize >= known);
+        }
+        let of = |group: Vec<u32>| group.into_iter().map(|at| all[at as usize]).collect();
+        let parts = groups.into_iter().map(of).collect();
+        Some(self.first_half(&others, parts))
+    }
+
+    /// Of a disjunction in parts, together with other formulas: its first half, and its second half without the first.
+    fn first_half(&mut self, others: &[Id], mut parts: Vec<Vec<Id>>) -> [Id; 2] {
+        let second = parts.split_off(parts.len() / 2).concat();
+        let first = self.rejoined(false, parts.concat());
+        let second = self.rejoined(false, second);
+        let neither = self.store.negation(first);
+        let mut with = |mut members: Vec<Id>| {
+            members.extend_from_slice(others);
+            self.rejoined(true, members)
+        };
+        [with(vec![first]), with(vec![neither, second])]
+    }
+
+    /// Of two formulas that exclude each other.
+    fn either(&mut self, [first, second]: [Id; 2]) -> Result<Root, TooHard> {
+        let summands = vec![self.compile(first)?, self.compile(second)?];
+        Ok(self.nodes.sum(summands))
     }
 
     /// Some members of a connective, which need no further simplification.
@@ -216,16 +284,20 @@ impl Compiler<'_> {
 
     /// Groups members that have common variables, in the order of the first member of each group.
     fn components(&self, members: &[Id]) -> Vec<Vec<Id>> {
-        let groups = connected(members.len(), |i, visit| {
-            (self.store.variables(members[i]).iter()).for_each(|v| visit(*v));
-        });
         let group = |group: Vec<u32>| group.iter().map(|i| members[*i as usize]).collect();
-        groups.into_iter().map(group).collect()
+        self.groups(members).into_iter().map(group).collect()
+    }
+
+    /// The same by the places of the members.
+    fn groups(&self, members: &[Id]) -> Vec<Vec<u32>> {
+        connected(members.len(), |i, visit| {
+            (self.store.variables(members[i]).iter()).for_each(|v| visit(*v));
+        })
     }
 
     /// A sum over the states of a variable; states that leave the same formula are grouped.
     fn decide(&mut self, id: Id) -> Result<Root, TooHard> {
-        let var = self.order.choose(self.store, id);
+        let var = self.order.choose(&self.store, id);
         let mut branches: Vec<(Id, Vec<u32>)> = Vec::new();
         for states in self.store.classes(id, var) {
             let left = self.store.given(id, var, &states);
@@ -252,8 +324,8 @@ impl Compiler<'_> {
     }
 }
 
-impl Nodes {
-    pub fn new(domains: &[u32], budget: Budget) -> Nodes {
+impl<'s> Nodes<'s> {
+    pub fn new(domains: &[u32], budget: Budget<'s>) -> Nodes<'s> {
         let mut slots = vec![0];
         for domain in domains {
             slots.push(slots[slots.len() - 1] + domain);
@@ -271,15 +343,19 @@ impl Nodes {
         }
     }
 
-    /// Checks that time and memory are left, with this much else in memory.
-    pub fn go_on(&mut self, others: usize) -> Result<(), TooHard> {
+    /// Checks that time and memory are left, with this much else in memory, unless it is `over` for other reasons.
+    pub fn go_on(&mut self, others: usize, over: bool) -> Result<(), TooHard> {
         // At the first call, too: without any time there is no circuit.
         let look = self.calls.is_multiple_of(64);
         self.calls += 1;
+        let stopped = self.budget.is_stopped();
         if self.circuit.edges().max(others) > self.budget.edges
             || look && self.started.elapsed() > self.budget.time
+            || stopped
+            || over
         {
             return Err(TooHard {
+                stopped,
                 variables: self.circuit.domains.len(),
                 nodes: self.circuit.nodes.len(),
                 edges: self.circuit.edges(),

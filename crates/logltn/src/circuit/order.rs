@@ -17,18 +17,20 @@ pub(super) enum Order {
     Depths(Vec<u32>),
 }
 
-/// Members of a formula with more variables than these are left out of the graph: they would make it complete.
+/// Members of a formula with more variables than these are left out of the graph, which they would make complete; what they
+/// connect is halved instead.
 const LONG: usize = 48;
 
+/// Where the variables around one have more joint states than these, on average, other eliminations are tried.
+const LARGE: f64 = 100.0;
+const TRIES: u32 = 32;
+/// About how often all of them together may look at a variable.
+const MOST_WORK: usize = 10_000_000;
+
 impl Order {
-    /// Orders to try, the most promising first.
-    pub fn to_try(store: &Store, root: Id) -> Vec<Order> {
-        let mut orders = Vec::new();
-        if let Some(depths) = depths(store, root) {
-            orders.push(Order::Depths(depths));
-        }
-        orders.push(Order::Occurrences);
-        orders
+    /// The order by depths, if the formula has such a structure.
+    pub fn depths(store: &Store, root: Id) -> Option<Order> {
+        depths(store, root).map(Order::Depths)
     }
 
     /// The variable to decide in a formula that has variables.
@@ -141,12 +143,38 @@ impl Graph {
     }
 }
 
-/// Variables in the order of an elimination by minimum fill, each with its neighbours at that time, the next one first.
-/// `None` if it takes too long.
+/// Variables in the order of an elimination, each with its neighbours at that time, the next one first.
+type Eliminated = Vec<(u32, Vec<u32>)>;
+
+/// Eliminates variables by minimum fill. Equally good ones are eliminated in the order of their names, which is another one for
+/// other seeds. `None` if it takes too long.
 pub(super) fn elimination(
-    neighbours: Vec<FxHashSet<u32>>,
+    neighbours: &[FxHashSet<u32>],
     vars: &[u32],
-) -> Option<Vec<(u32, Vec<u32>)>> {
+    seed: u32,
+) -> Option<Eliminated> {
+    let count = neighbours.len();
+    if seed == 0 {
+        return eliminated(neighbours.to_vec(), vars);
+    }
+    let mut named: Vec<u32> = (0..count as u32).collect();
+    named.sort_unstable_by_key(|v| (v ^ seed).wrapping_mul(0x9E37_79B1).rotate_left(seed));
+    let mut name = vec![0; count];
+    (named.iter().zip(0..)).for_each(|(v, i)| name[*v as usize] = i);
+    let mut renamed = vec![FxHashSet::default(); count];
+    for (v, of) in neighbours.iter().enumerate() {
+        renamed[name[v] as usize] = of.iter().map(|w| name[*w as usize]).collect();
+    }
+    let vars: Vec<u32> = vars.iter().map(|v| name[*v as usize]).collect();
+    let mut eliminated = eliminated(renamed, &vars)?;
+    for (var, around) in &mut eliminated {
+        *var = named[*var as usize];
+        around.iter_mut().for_each(|v| *v = named[*v as usize]);
+    }
+    Some(eliminated)
+}
+
+fn eliminated(neighbours: Vec<FxHashSet<u32>>, vars: &[u32]) -> Option<Eliminated> {
     const MOST_BY_FILL: usize = 50_000_000;
     const MOST: usize = 2 * MOST_BY_FILL;
     let count = neighbours.len();
@@ -160,7 +188,7 @@ pub(super) fn elimination(
     vars.iter().for_each(|v| keys[*v as usize] = graph.key(*v));
     let mut queue: BTreeSet<Key> = vars.iter().map(|v| keys[*v as usize]).collect();
     let mut place = vec![u32::MAX; count];
-    let mut eliminated: Vec<(u32, Vec<u32>)> = Vec::with_capacity(vars.len());
+    let mut eliminated = Eliminated::with_capacity(vars.len());
     while let Some((.., var)) = queue.pop_first() {
         place[var as usize] = eliminated.len() as u32;
         let (around, adds) = graph.eliminate(var);
@@ -201,7 +229,7 @@ fn depths(store: &Store, root: Id) -> Option<Vec<u32>> {
     for member in members {
         let vars = store.variables(*member);
         if vars.len() > LONG {
-            return None;
+            continue;
         }
         for (i, a) in vars.iter().enumerate() {
             for b in &vars[i + 1..] {
@@ -210,8 +238,28 @@ fn depths(store: &Store, root: Id) -> Option<Vec<u32>> {
             }
         }
     }
+    let vars = store.variables(root);
+    let size = |eliminated: &Eliminated| -> f64 {
+        let states = |v: &u32| f64::from(store.domains[*v as usize]);
+        let around = eliminated
+            .iter()
+            .map(|(_, around)| around.iter().map(states));
+        around.map(|states| states.product::<f64>()).sum()
+    };
+    let mut best = elimination(&neighbours, vars, 0)?;
+    let mut least = size(&best);
+    if least > LARGE * vars.len() as f64 {
+        let work: usize = best.iter().map(|(_, around)| around.len().pow(3) + 1).sum();
+        let tries = u32::try_from(MOST_WORK / work).map_or(TRIES, |tries| tries.min(TRIES));
+        for other in (1..tries).map_while(|seed| elimination(&neighbours, vars, seed)) {
+            let own = size(&other);
+            if own < least {
+                (best, least) = (other, own);
+            }
+        }
+    }
     let mut depths = vec![0; count];
-    for (var, around) in elimination(neighbours, store.variables(root))?.iter().rev() {
+    for (var, around) in best.iter().rev() {
         // The one that is eliminated first is the parent.
         let above = around.first();
         depths[*var as usize] = above.map_or(0, |above| depths[*above as usize] + 1);

@@ -148,6 +148,11 @@ impl Shape {
         (Shape { domains, code }, names)
     }
 
+    /// How many numbers it has.
+    pub fn length(&self) -> usize {
+        self.domains.len() + self.code.len()
+    }
+
     /// The formula again, over the shape's own variables.
     pub fn proposition(&self) -> Proposition {
         let mut at = 0;

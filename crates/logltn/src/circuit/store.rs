@@ -1,7 +1,10 @@
 //! Formulas in negation normal form, each stored once, so that equal ones have the same number.
 
+use std::time::Instant;
+
 use rustc_hash::FxHashMap;
 
+use super::compile::Budget;
 use super::proposition::Proposition;
 use crate::recursion::deep;
 
@@ -25,8 +28,8 @@ pub(super) enum Formula {
 }
 
 /// All formulas of a compilation.
-#[derive(Debug, Default)]
-pub(super) struct Store {
+#[derive(Debug)]
+pub(super) struct Store<'s> {
     pub domains: Vec<u32>,
     formulas: Vec<Formula>,
     numbers: FxHashMap<Formula, Id>,
@@ -38,24 +41,63 @@ pub(super) struct Store {
     set_numbers: FxHashMap<Box<[u32]>, u32>,
     /// Results of earlier restrictions.
     restricted: FxHashMap<(Id, u32, u32), Id>,
+    /// By variable, between uses false.
+    seen: Vec<bool>,
+    budget: Budget<'s>,
+    started: Instant,
+    /// Members that were looked at since the clock was looked at.
+    looked: usize,
+    over: bool,
+    bytes: usize,
 }
+
+/// So many members take well below a second.
+const BETWEEN_LOOKS: usize = 1 << 18;
 
 /// Beyond this many, results of restrictions are dropped.
 const MOST_RESTRICTED: usize = 1 << 21;
 
-impl Store {
-    pub fn new(domains: Vec<u32>) -> Store {
+impl<'s> Store<'s> {
+    pub fn new(domains: Vec<u32>, budget: Budget<'s>) -> Store<'s> {
         let mut store = Store {
+            seen: vec![false; domains.len()],
             domains,
-            ..Store::default()
+            formulas: Vec::new(),
+            numbers: FxHashMap::default(),
+            variables: Vec::new(),
+            negations: FxHashMap::default(),
+            sets: Vec::new(),
+            set_numbers: FxHashMap::default(),
+            restricted: FxHashMap::default(),
+            budget,
+            started: Instant::now(),
+            looked: 0,
+            over: false,
+            bytes: 0,
         };
         store.intern(Formula::True);
         store.intern(Formula::False);
         store
     }
 
-    pub fn len(&self) -> usize {
-        self.formulas.len()
+    /// About the memory of all formulas.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether the budget is used up. Then formulas are no longer what they should be.
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Looks from time to time whether the budget is used up.
+    fn look(&mut self, members: usize) -> bool {
+        self.looked += members + 1;
+        if self.looked > BETWEEN_LOOKS {
+            self.looked = 0;
+            self.over |= self.budget.is_used_up(self.started, self.bytes);
+        }
+        self.over
     }
 
     pub fn formula(&self, id: Id) -> &Formula {
@@ -78,13 +120,25 @@ impl Store {
             Formula::True | Formula::False => Box::default(),
             Formula::In { var, .. } => Box::new([*var]),
             Formula::And(members) | Formula::Or(members) => {
-                let of = |m: &Id| self.variables[*m as usize].iter().copied();
-                let mut all: Vec<u32> = members.iter().flat_map(of).collect();
+                let mut all = Vec::new();
+                for member in members {
+                    for var in &self.variables[*member as usize] {
+                        if !std::mem::replace(&mut self.seen[*var as usize], true) {
+                            all.push(*var);
+                        }
+                    }
+                }
+                all.iter().for_each(|var| self.seen[*var as usize] = false);
                 all.sort_unstable();
-                all.dedup();
                 all.into()
             }
         };
+        let members = match &formula {
+            Formula::And(members) | Formula::Or(members) => members.len(),
+            _ => 0,
+        };
+        // A formula is stored twice.
+        self.bytes += 128 + 8 * members + 4 * variables.len();
         let id = self.formulas.len() as Id;
         self.formulas.push(formula.clone());
         self.numbers.insert(formula, id);
@@ -151,6 +205,9 @@ impl Store {
     /// merged, and the other members are simplified by each literal (for `and` this is unit propagation).
     pub fn connective(&mut self, and: bool, members: Vec<Id>) -> Id {
         let (neutral, absorbing) = if and { (TRUE, FALSE) } else { (FALSE, TRUE) };
+        if self.look(members.len()) {
+            return absorbing;
+        }
         let mut open = members;
         let mut literals: Vec<(u32, Vec<u32>)> = Vec::new();
         let mut place: FxHashMap<u32, usize> = FxHashMap::default();

@@ -93,32 +93,22 @@ impl Graph {
     /// By atom: its place in an elimination, the last of which is decided first. Other seeds give other orders. `None` if
     /// that takes too long.
     pub fn order(&self, seed: u32) -> Option<Vec<u32>> {
-        let count = self.core.len();
-        // Names in another order: equally good atoms are eliminated in the order of their names.
-        let mut named: Vec<u32> = (0..count as u32).collect();
-        if seed > 0 {
-            named.sort_unstable_by_key(|v| (v ^ seed).wrapping_mul(0x9E37_79B1).rotate_left(seed));
-        }
-        let mut name = vec![0; count];
-        (named.iter().zip(0..)).for_each(|(v, i)| name[*v as usize] = i);
-        let mut neighbours = vec![FxHashSet::default(); count];
-        for (v, of) in self.core.iter().enumerate() {
-            neighbours[name[v] as usize] = of.iter().map(|w| name[*w as usize]).collect();
-        }
-        let vars: Vec<u32> = self.vars.iter().map(|v| name[*v as usize]).collect();
-        let mut place = vec![0; count];
-        for ((var, _), at) in elimination(neighbours, &vars)?.into_iter().zip(0..) {
-            place[named[var as usize] as usize] = at;
+        let mut place = vec![0; self.core.len()];
+        for ((var, _), at) in elimination(&self.core, &self.vars, seed)?
+            .into_iter()
+            .zip(0..)
+        {
+            place[var as usize] = at;
         }
         Some(place)
     }
 
     /// The circuit for an order.
-    pub fn compile(
-        &self,
+    pub fn compile<'s>(
+        &'s self,
         domains: &[u32],
         place: Vec<u32>,
-        budget: Budget,
+        budget: Budget<'s>,
     ) -> Result<Circuit, TooHard> {
         let count = domains.len();
         let mut nodes = Nodes::new(domains, budget);
@@ -173,7 +163,7 @@ struct Atom {
 
 struct Sums<'a> {
     graph: &'a Graph,
-    nodes: Nodes,
+    nodes: Nodes<'a>,
     atoms: Vec<Atom>,
     place: Vec<u32>,
     /// By what is decided first in a part and by the settled atoms around it, which tell what the part is.
@@ -253,7 +243,7 @@ impl Sums<'_> {
         }
         self.listed += key.1.len();
         let own = 64 * self.compiled.len() + 4 * self.listed;
-        self.nodes.go_on(own / Budget::BYTES_PER_EDGE)?;
+        self.nodes.go_on(own / Budget::BYTES_PER_EDGE, false)?;
         let mut summands = Vec::with_capacity(2);
         for is in [false, true] {
             let (settled, left) = self.follow(&part.members, first, is);

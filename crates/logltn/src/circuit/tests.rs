@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::*;
 
-fn budget() -> Budget {
-    Budget::new(Duration::from_secs(20), 1 << 30)
+fn budget() -> Budget<'static> {
+    Budget::new(Duration::from_secs(20), 1 << 30, None)
 }
 
 struct Case {
@@ -233,9 +233,101 @@ fn what_is_too_hard_is_said() {
         };
         Proposition::Or((0..3).map(|_| literal(&mut random)).collect())
     });
-    let budget = Budget::new(Duration::from_secs(100), 1 << 20);
+    let budget = Budget::new(Duration::from_secs(100), 1 << 20, None);
     let hard = compile(&Proposition::And(clauses.collect()), &[2; 200], budget).unwrap_err();
     assert!(hard.variables == 200);
+}
+
+fn is(var: u32, positive: bool) -> Proposition {
+    Proposition::Is {
+        var,
+        state: 1,
+        positive,
+    }
+}
+
+/// Some of many things, each with laws of its own: the circuit grows with the things, not with their square.
+#[test]
+fn a_long_disjunction_is_halved() {
+    let edges = |things: u32| {
+        let laws =
+            (0..things).map(|i| Proposition::Or(vec![is(2 * i, false), is(2 * i + 1, true)]));
+        let some = Proposition::Or((0..things).map(|i| is(2 * i, true)).collect());
+        let all = Proposition::And(laws.chain([some]).collect());
+        let circuit = compile(&all, &vec![2; 2 * things as usize], budget()).unwrap();
+        if things < 20 {
+            let count = 3_u64.pow(things) - 2_u64.pow(things);
+            assert_eq!(circuit.count(), count.to_string());
+        }
+        circuit.edges()
+    };
+    assert!(edges(16) > 16);
+    assert!(edges(2048) < 20 * 2048, "{}", edges(2048));
+}
+
+/// Random disjunctions across groups of variables.
+#[test]
+fn halves_agree_with_all_worlds() {
+    for seed in 0..200 {
+        let mut random = Random::new(seed);
+        let domains = [2, 3, 2, 2, 2, 3, 2, 2, 2];
+        let own = |random: &mut Random, depth: u32| {
+            let group = 3 * below(random, 3);
+            let local = formula(random, &domains[..3], depth);
+            let (shape, names) = Shape::of([&local].into_iter(), |v| domains[v as usize]);
+            renamed(&shape.proposition(), &|v| group + names[v as usize])
+        };
+        let some = (0..9).map(|_| own(&mut random, 1)).collect();
+        let laws = (0..4).map(|_| own(&mut random, 2));
+        let all = Proposition::And(laws.chain([Proposition::Or(some)]).collect());
+        let domains = [domains[0], domains[1], domains[2]].repeat(3);
+        let circuit = compile(&all, &domains, budget()).unwrap();
+        let count = worlds(&domains).iter().filter(|w| holds(&all, w)).count();
+        assert_eq!(circuit.count(), count.to_string(), "seed {seed}");
+    }
+}
+
+fn renamed(proposition: &Proposition, name: &impl Fn(u32) -> u32) -> Proposition {
+    let all = |members: &[Proposition]| members.iter().map(|m| renamed(m, name)).collect();
+    match proposition {
+        Proposition::And(members) => Proposition::And(all(members)),
+        Proposition::Or(members) => Proposition::Or(all(members)),
+        &Proposition::Is {
+            var,
+            state,
+            positive,
+        } => Proposition::Is {
+            var: name(var),
+            state,
+            positive,
+        },
+        other => other.clone(),
+    }
+}
+
+/// At most one of 400 has eighty thousand pairs, and what is left of them after each decision is written down.
+#[test]
+fn formulas_count_as_memory() {
+    let pairs = (0..400).flat_map(|i| (0..i).map(move |j| (i, j)));
+    let pairs = pairs.map(|(i, j)| Proposition::Or(vec![is(i, false), is(j, false)]));
+    let pairs = Proposition::And(pairs.collect());
+    let budget = Budget::new(Duration::from_secs(1000), 1 << 25, None);
+    assert!(!compile(&pairs, &[2; 400], budget).unwrap_err().stopped);
+}
+
+#[test]
+fn a_compilation_can_be_stopped() {
+    let stop = std::sync::atomic::AtomicBool::new(true);
+    let budget = Budget::new(Duration::from_secs(1000), 1 << 30, Some(&stop));
+    let rule = |a, b| Proposition::Or(vec![is(a, false), is(b, true)]);
+    let rules = (2..100).flat_map(|i| [rule(i, i - 1), rule(i, i - 2)]);
+    let rules: Vec<Proposition> = rules.collect();
+    let some = Proposition::Or((0..100).map(|i| is(i, true)).collect());
+    for formula in [rules.clone(), [rules, vec![some]].concat()] {
+        let formula = Proposition::And(formula);
+        let ended = compile(&formula, &[2; 100], budget);
+        assert!(ended.is_err_and(|reached| reached.stopped));
+    }
 }
 
 /// Implications between atoms, some of them known or certain: the cut finds what circuits and all worlds find.

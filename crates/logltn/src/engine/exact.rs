@@ -93,8 +93,10 @@ impl<T: Precision> Engine<T> {
                 _ => None,
             };
             let to = to.unwrap_or(&mut self.gradients[request]);
+            // The slope by a degree that is nearly impossible may be too great for any number.
+            let most = T::MAX_VALUE.to_f64();
             for (to, from) in to.iter_mut().zip(gradient) {
-                *to = T::from_f64(from);
+                *to = T::from_f64(from.clamp(-most, most));
             }
         }
         self.unless_stopped()

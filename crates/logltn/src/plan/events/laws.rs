@@ -1,6 +1,7 @@
 //! Axioms that hold in every world: their ground conjuncts, grouped by shared atoms, and contradictions among them.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::ground::Grounding;
 use super::shapes::Shapes;
@@ -12,6 +13,9 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::plan::Plan;
 use crate::plan::active::Active;
 use crate::plan::program::MOST_CODES;
+
+/// How long to look for the laws that contradict each other.
+const MOST_FOR_NAMING: Duration = Duration::from_secs(5);
 
 /// A ground law.
 #[derive(Clone, Debug)]
@@ -94,10 +98,11 @@ impl Laws {
             }
         }
         laws.find_components();
+        let budget = limits.budget(plan);
         for at in 0..laws.components.len() {
             let component = &laws.components[at];
             let members: Vec<&Proposition> = laws.formulas(component).collect();
-            let compiled = shapes.circuit(members.into_iter(), &variables.domains, limits.budget);
+            let compiled = shapes.circuit(members.into_iter(), &variables.domains, budget);
             let (circuit, names) = match compiled {
                 Ok(compiled) => compiled,
                 Err(reached) => {
@@ -108,7 +113,7 @@ impl Laws {
                         |v| variables.domains[v as usize],
                     );
                     let implications = Implications::of(&shape.proposition(), &shape.domains);
-                    let Some(implications) = implications else {
+                    let Some(implications) = implications.filter(|_| !reached.stopped) else {
                         return Err(too_hard.into());
                     };
                     let component = &mut laws.components[at];
@@ -125,9 +130,7 @@ impl Laws {
                     // Before the rows of a call are there a law may well be false.
                     return Ok(Laws::default());
                 }
-                return Err(laws
-                    .contradiction(plan, at, variables, &[], limits.budget)
-                    .into());
+                return Err(laws.contradiction(plan, at, variables, &[], budget).into());
             }
             let component = &mut laws.components[at];
             (component.circuit, component.names) = (circuit, names.into());
@@ -139,6 +142,12 @@ impl Laws {
             }
         }
         Ok(laws)
+    }
+
+    /// The circuits of all components.
+    pub fn circuits(&self) -> impl Iterator<Item = u32> {
+        let compiled = self.components.iter().filter(|c| c.cut.is_none());
+        compiled.map(|c| c.circuit)
     }
 
     pub fn formulas(&self, component: &Component) -> impl Iterator<Item = &Proposition> {
@@ -159,7 +168,8 @@ impl Laws {
         self.components = groups.into_iter().map(component).collect();
     }
 
-    /// Laws of a component that no world with `known` keeps: a small set, found by leaving out one law after another.
+    /// Laws of a component that no world with `known` keeps: a small set, found by leaving out one law after another while
+    /// there is time.
     pub fn contradiction(
         &self,
         plan: &Plan,
@@ -169,12 +179,17 @@ impl Laws {
         budget: Budget,
     ) -> Diagnostic {
         let mut kept = self.components[component].conjuncts.clone();
+        let (started, most) = (Instant::now(), (budget.time / 4).min(MOST_FOR_NAMING));
         let contradict = |some: &[u32]| -> Result<bool, TooHard> {
             let members: Vec<&Proposition> = (some.iter())
                 .map(|c| &self.conjuncts[*c as usize].formula)
                 .chain(known)
                 .collect();
             let (shape, _) = Shape::of(members.into_iter(), |v| variables.domains[v as usize]);
+            let budget = Budget {
+                time: most.saturating_sub(started.elapsed()),
+                ..budget
+            };
             Ok(!is_satisfiable(
                 &shape.proposition(),
                 &shape.domains,
@@ -183,11 +198,9 @@ impl Laws {
         };
         // First by halves, then one by one.
         let mut step = kept.len().div_ceil(2).max(1);
-        let mut tries = 0;
         loop {
             let mut at = 0;
-            while at < kept.len() && tries < 2_000 {
-                tries += 1;
+            while at < kept.len() && started.elapsed() < most {
                 let mut fewer = kept.clone();
                 fewer.drain(at..(at + step).min(kept.len()));
                 match contradict(&fewer) {

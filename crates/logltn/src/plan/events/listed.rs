@@ -3,7 +3,7 @@
 use super::ground::{Grounding, NotGround};
 use super::variables::{Atom, Variables};
 use super::{Limits, too_large};
-use crate::circuit::{Budget, Proposition};
+use crate::circuit::Proposition;
 use crate::diagnostic::Diagnostics;
 use crate::memory;
 use crate::plan::Plan;
@@ -31,10 +31,9 @@ pub(crate) struct ListedEvent<'a> {
 
 impl<'p> EventLister<'p> {
     pub fn new(plan: &'p Plan) -> EventLister<'p> {
-        let bytes = memory::limit();
         let limits = Limits {
-            budget: Budget::new(plan.data.compile_time(), bytes),
-            bytes,
+            time: plan.data.compile_time(),
+            bytes: memory::limit(),
         };
         EventLister {
             plan,

@@ -18,7 +18,7 @@ mod worlds;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::circuit::{Budget, Proposition, TooHard};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -42,11 +42,15 @@ pub use worlds::World;
 /// The limits of compilation.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
-    budget: Budget,
+    time: Duration,
     bytes: u64,
 }
 
 impl Limits {
+    fn budget<'p>(&self, plan: &'p Plan) -> Budget<'p> {
+        Budget::new(self.time, self.bytes, plan.data.stop.as_deref())
+    }
+
     /// How many literals may be written out.
     fn literals(&self) -> usize {
         usize::try_from(self.bytes / 96).unwrap_or(usize::MAX)
@@ -128,7 +132,7 @@ impl Events {
     /// Compiles the laws and the events of a plan.
     pub fn new(plan: &Plan, seconds: Duration, bytes: u64) -> Result<Events, Diagnostics> {
         let limits = Limits {
-            budget: Budget::new(seconds, bytes),
+            time: seconds,
             bytes,
         };
         let (mut variables, mut shapes) = (Variables::default(), Shapes::default());
@@ -156,6 +160,8 @@ impl Events {
 
     /// Compiles what depends on a call again; circuits are kept.
     pub fn renew(&mut self, plan: &Plan) -> Result<(), Diagnostics> {
+        let used = self.instances.iter().map(|i| i.circuit);
+        self.shapes.renew(used.chain(self.laws.circuits()));
         self.variables = Variables::default();
         self.used.clear();
         self.slots.clear();
@@ -185,7 +191,7 @@ impl Events {
                 for one in observed.map_err(|why| too_large(plan, &axiom.name, why))? {
                     let start = self.instances.len() as u32;
                     let (impossible, given) = self
-                        .instantiate(&one.event, &mut givens)
+                        .instantiate(&one.event, &mut givens, self.limits.budget(plan))
                         .map_err(|reached| too_hard(plan, &axiom.name, reached))?;
                     if keep[program] {
                         // Explanations need the literals' probabilities given the laws, even where the event is
@@ -243,6 +249,7 @@ impl Events {
         &mut self,
         event: &Proposition,
         givens: &mut FxHashMap<u32, u32>,
+        budget: Budget,
     ) -> Result<(bool, Vec<u32>), TooHard> {
         let mut given = |component: u32| {
             let next = givens.len() as u32;
@@ -268,7 +275,6 @@ impl Events {
                     None => {
                         let domains = &self.variables.domains;
                         let nothing: [&Proposition; 0] = [];
-                        let budget = self.limits.budget;
                         let shapes = &mut self.shapes;
                         let (circuit, _) = shapes.circuit(nothing.into_iter(), domains, budget)?;
                         (circuit, Arc::default())
@@ -304,10 +310,10 @@ impl Events {
         if *event == Proposition::False {
             return Ok((true, Vec::new()));
         }
-        let mut components: Vec<u32> = Vec::new();
+        let (mut components, mut met) = (Vec::new(), FxHashSet::default());
         event.each_variable(&mut |var| {
             if let Some(component) = self.laws.component_of(var)
-                && !components.contains(&component)
+                && met.insert(component)
             {
                 components.push(component);
             }
@@ -320,7 +326,6 @@ impl Events {
             );
         }
         let domains = &self.variables.domains;
-        let budget = self.limits.budget;
         let (circuit, names) = self.shapes.circuit(members.into_iter(), domains, budget)?;
         self.instances.push(Instance {
             circuit,
@@ -508,7 +513,11 @@ fn too_hard(plan: &Plan, axiom: &str, reached: TooHard) -> Diagnostic {
         nodes,
         edges,
         seconds,
+        stopped,
     } = reached;
+    if stopped {
+        return interrupted();
+    }
     let span = plan.axioms.iter().find(|a| a.name == axiom).map(|a| a.span);
     Diagnostic::error(
         Code::TooHard,
@@ -525,9 +534,13 @@ fn too_hard(plan: &Plan, axiom: &str, reached: TooHard) -> Diagnostic {
     ))
 }
 
+fn interrupted() -> Diagnostic {
+    Diagnostic::error(Code::Interrupted, "it was asked to stop")
+}
+
 fn too_large(plan: &Plan, axiom: &str, why: NotGround) -> Diagnostics {
     if why == NotGround::Stopped {
-        return Diagnostic::error(Code::Interrupted, "it was asked to stop").into();
+        return interrupted().into();
     }
     let span = plan.axioms.iter().find(|a| a.name == axiom).map(|a| a.span);
     Diagnostic::error(

@@ -382,7 +382,7 @@ impl Events {
                 zeros.map(move |(state, _)| zero(var, state))
             })
             .collect();
-        let budget = self.limits.budget;
+        let budget = self.limits.budget(plan);
         (self.laws).contradiction(plan, component, &self.variables, &known, budget)
     }
 
@@ -539,6 +539,8 @@ impl Events {
                     numbers(request, used.at, 1, &mut number);
                     let slope = |state: usize| match logs[state] {
                         f64::NEG_INFINITY => zero[state],
+                        // 0 times infinity would be NaN.
+                        _ if by[state] == 0.0 => 0.0,
                         log => by[state] * (-log).exp(),
                     };
                     let value = match kind {
