@@ -13,8 +13,8 @@ use crate::worlds::Worlds;
 pub enum Exactly {
     /// In every world in which the axioms hold, the formula does.
     Entailed {
-        /// Whether there is such a world: otherwise everything follows.
-        satisfiable: bool,
+        /// Whether there is such a world: otherwise everything follows. `None` where that is too hard to tell.
+        satisfiable: Option<bool>,
     },
     /// A world in which the axioms hold and the formula does not: atoms are 0 or 1.
     Refuted(Counterexample),
@@ -40,11 +40,14 @@ pub fn entails_exactly(knowledge: &KnowledgeBase, formula: &str) -> Result<Exact
         Found::TooHard(errors) => Ok(Exactly::TooHard(errors)),
         Found::None => {
             let satisfiable = match knowledge.theory().axioms.is_empty() {
-                true => true,
+                true => Some(true),
                 false => {
                     let model = plan(None).and_then(|plan| refute(knowledge, plan));
-                    // Where that is too hard to tell, the formula follows anyway.
-                    !matches!(unless_none(model)?, Found::None)
+                    match unless_none(model)? {
+                        Found::World(_) => Some(true),
+                        Found::None => Some(false),
+                        Found::TooHard(_) => None,
+                    }
                 }
             };
             Ok(Exactly::Entailed { satisfiable })

@@ -139,13 +139,16 @@ fn exact_document(found: &Exactly) -> Value {
 
 fn exact_human(found: &Exactly) -> String {
     match found {
-        Exactly::Entailed { satisfiable: true } => {
-            "entailed: the formula holds in every world in which the axioms do\n".to_string()
+        Exactly::Entailed { satisfiable } => match satisfiable {
+            Some(true) => "entailed: the formula holds in every world in which the axioms do\n",
+            Some(false) => {
+                "entailed, since the axioms hold in no world at all: everything follows from them\n"
+            }
+            None => {
+                "entailed: the formula holds in every world in which the axioms do; whether there is one is too hard to tell\n"
+            }
         }
-        Exactly::Entailed { satisfiable: false } => {
-            "entailed, since the axioms hold in no world at all: everything follows from them\n"
-                .to_string()
-        }
+        .to_string(),
         Exactly::Refuted(counterexample) => {
             let mut rows = Vec::new();
             predicate_rows(counterexample, &mut rows);

@@ -21,12 +21,6 @@ pub(super) enum Order {
 /// connect is halved instead.
 const LONG: usize = 48;
 
-/// Where the variables around one have more joint states than these, on average, other eliminations are tried.
-const LARGE: f64 = 100.0;
-const TRIES: u32 = 32;
-/// About how often all of them together may look at a variable.
-const MOST_WORK: usize = 10_000_000;
-
 impl Order {
     /// The order by depths, if the formula has such a structure.
     pub fn depths(store: &Store, root: Id) -> Option<Order> {
@@ -238,28 +232,9 @@ fn depths(store: &Store, root: Id) -> Option<Vec<u32>> {
             }
         }
     }
-    let vars = store.variables(root);
-    let size = |eliminated: &Eliminated| -> f64 {
-        let states = |v: &u32| f64::from(store.domains[*v as usize]);
-        let around = eliminated
-            .iter()
-            .map(|(_, around)| around.iter().map(states));
-        around.map(|states| states.product::<f64>()).sum()
-    };
-    let mut best = elimination(&neighbours, vars, 0)?;
-    let mut least = size(&best);
-    if least > LARGE * vars.len() as f64 {
-        let work: usize = best.iter().map(|(_, around)| around.len().pow(3) + 1).sum();
-        let tries = u32::try_from(MOST_WORK / work).map_or(TRIES, |tries| tries.min(TRIES));
-        for other in (1..tries).map_while(|seed| elimination(&neighbours, vars, seed)) {
-            let own = size(&other);
-            if own < least {
-                (best, least) = (other, own);
-            }
-        }
-    }
+    let eliminated = elimination(&neighbours, store.variables(root), 0)?;
     let mut depths = vec![0; count];
-    for (var, around) in best.iter().rev() {
+    for (var, around) in eliminated.iter().rev() {
         // The one that is eliminated first is the parent.
         let above = around.first();
         depths[*var as usize] = above.map_or(0, |above| depths[*above as usize] + 1);
