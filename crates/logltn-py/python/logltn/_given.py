@@ -69,7 +69,7 @@ def array(value: Any) -> np.ndarray:
     return np.asarray(value)
 
 
-def columns_in_guards(functions: Iterable[tuple[str, Any, Any]], sorts: Mapping[str, Any]) -> dict[str, Any]:
+def columns_in_guards(functions: Iterable[tuple[str, ...]], sorts: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of sorts that guards use (``x.age``), by the names of their functions."""
     found = {}
     for name, *_ in functions:
@@ -411,10 +411,11 @@ def param(given: Any, name: str, problems: Problems) -> Any:
         return None
     if not isinstance(given, Integral):
         return number(given, what, problems)
-    if not -(2**63) <= given < 2**63:
-        problems.append(("number-too-large", f"{what}: {shortened(given)} is too large", None))
+    whole = int(given)
+    if not -(2**63) <= whole < 2**63:
+        problems.append(("number-too-large", f"{what}: {shortened(whole)} is too large", None))
         return None
-    return int(given)
+    return whole
 
 
 def scalar(given: Any) -> Any:
@@ -465,7 +466,7 @@ def coming(knowledge: Any, batch: Any, sorts: Any, tables: Any, question: str | 
     sizes = []
     for name, given in names(sorts, "sorts", problems).items():
         before = len(problems)
-        shape = () if is_size(given) else getattr(given, "shape", ())
+        shape: Sequence[int] = () if is_size(given) else getattr(given, "shape", ())
         count = int(shape[0]) if len(shape) > 0 else sort(given, name, False, problems)
         if isinstance(count, int):
             sizes.append((name, count))
