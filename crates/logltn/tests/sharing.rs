@@ -18,7 +18,7 @@ const AXIOMS: [&str; 14] = [
     "forall x, w: X where x != w. exists v: X. a(x, v) and a(v, w)",
     "forall x, w: X. exists v: X where v != x and w != v. a(x, v) and a(w, v) and u(v)",
     "forall x, w: X. a(x, w) -> (exists v: X where v != w. a(w, v) and u(v))",
-    "forall x: X, y: Y. r(x, y) -> (forall w: X, z: Z where w != x. r(w, y) and q(y, z))",
+    "forall x: X, y: Y. r(x, y) -> (forall w: X where w != x. r(w, y) and u(w))",
 ];
 
 fn theory(axioms: &[&str]) -> Theory {

@@ -226,7 +226,7 @@ impl<T: Precision> Engine<T> {
         }
         if mean {
             for (value, log) in values.iter_mut().zip(log_terms) {
-                *value = *value - T::from_f64(log / alpha);
+                *value += T::from_f64(-log / alpha);
             }
         }
         self.ground.literals[piece.step.stratum].positive = out;
