@@ -162,11 +162,8 @@ impl<'a> Builder<'a> {
     /// Whether what a feed reads comes, perhaps in a roundabout way, from a unit.
     fn depends_on(&self, feed: &Feed, unit: usize) -> bool {
         let read_by = |feed: &Feed| -> Vec<usize> {
-            let units = feed.pieces.iter().filter_map(|piece| match piece {
-                Piece::Unit { unit, .. } => Some(*unit),
-                _ => None,
-            });
-            units.collect()
+            let read = feed.pieces.iter().filter_map(Piece::reads);
+            read.map(|(unit, ..)| unit).collect()
         };
         let mut seen = vec![false; self.model.units.len()];
         let mut open = read_by(feed);

@@ -120,9 +120,12 @@ impl Gradients {
                 width,
                 ..
             } => {
-                let place = |row: usize| piece.row_of_table(rows.row(row)).unwrap_or(0) as u32;
-                let to = |place| Some((*table, place as usize * width));
-                scatter(by, shape, &mut self.tables, place, to);
+                // Each row of the table is read by one row at most.
+                for (tuple, by) in rows.iter().zip(by.chunks_exact(stride)) {
+                    let at = piece.row_of_table(tuple).unwrap_or(0) * width;
+                    let sums = self.tables[*table][at..at + width].iter_mut().zip(by);
+                    sums.for_each(|(sum, by)| *sum += by);
+                }
             }
             Piece::Number { .. } | Piece::Integer { .. } | Piece::Table { .. } => {}
         }

@@ -193,10 +193,8 @@ impl Model {
             let before = order.len();
             for unit in 0..self.units.len() {
                 let reads = self.units[unit].feeds.iter().flat_map(|f| &f.pieces);
-                let ready = reads.into_iter().all(|piece| match piece {
-                    Piece::Unit { unit, .. } => placed[*unit],
-                    _ => true,
-                });
+                let mut read = reads.filter_map(Piece::reads);
+                let ready = read.all(|(unit, ..)| placed[unit]);
                 if !placed[unit] && ready {
                     placed[unit] = true;
                     order.push(unit);

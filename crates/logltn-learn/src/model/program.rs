@@ -1,7 +1,7 @@
 //! What predicates say: which numbers their arguments are, what is computed of them, and where gradients go.
 //!
 //! A closed form is a program, and so is anything else but a host: what passes the outputs of a network on, or the numbers of a table,
-//! given or learnt. Only `build.rs` tells them apart.
+//! given or learnt. Only `build.rs` tells these apart, and a question about rows, which networks answer in pieces.
 //!
 //! A request is answered in blocks of rows, the blocks shared out among lanes. How many lanes there are depends on the size of the request
 //! alone, and what they find is added up in their order, so the bits do not depend on the number of threads. Sums of products of vectors
@@ -198,7 +198,7 @@ impl Program {
         grids.hand_out(out);
     }
 
-    /// Computes all rows, on all threads. Of rows of grids, which come first, the sums are known.
+    /// Computes all rows, on all threads. Of rows of grids, which come first, the sums are known. What is no closed form is passed on.
     fn forward<T: Real>(
         &self,
         feed: &ProgramFeed,
@@ -208,8 +208,11 @@ impl Program {
         room: &mut Room<T>,
         out: &mut [T],
     ) {
+        if self.form().is_none() {
+            return feed.pass_on(sources, rows, out);
+        }
         let count = self.lanes(rows.count);
-        let (Room { lanes, kept }, width) = (room, self.width());
+        let Room { lanes, kept } = room;
         if lanes.len() < count {
             lanes.resize_with(count, Lane::default);
         }
@@ -219,7 +222,7 @@ impl Program {
         let kept = kept.as_mut().unwrap_or(&mut none);
         kept.resize(rows.count * keeps.len(), T::ZERO);
         let run = |i: usize, lane: &mut Lane<T>, mut out: &mut [T], mut kept: &mut [T]| {
-            let end = i * share + out.len() / width;
+            let end = i * share + out.len();
             for (part, split) in self.blocks(grids, i * share..end) {
                 if sources.are_stopped() {
                     return;
@@ -239,7 +242,7 @@ impl Program {
                 let some = (rows.some(first, count), first);
                 self.block(feed, plan, sources, some, work, (&[], &mut []));
                 let own;
-                (own, out) = out.split_at_mut(count * width);
+                (own, out) = out.split_at_mut(count);
                 work.root(plan, own);
                 let own;
                 (own, kept) = kept.split_at_mut(count * keeps.len());
@@ -248,7 +251,7 @@ impl Program {
                 }
             }
         };
-        let shares = [share * width, share * keeps.len()];
+        let shares = [share, share * keeps.len()];
         in_lanes(0, &mut lanes[..count], [out, kept], shares, &run);
     }
 
@@ -332,7 +335,7 @@ impl Program {
     ) {
         let share = self.share(rows.count, lanes.len());
         let keeps = &feed.back.given;
-        let (per_row, width) = (grids.per_row, self.width());
+        let per_row = grids.per_row;
         let run = |i: usize, lane: &mut Lane<f32>, by_sums: &mut [f32], _: &mut [f32]| {
             let end = rows.count.min((i + 1) * share);
             for (part, split) in self.blocks(grids, i * share..end) {
@@ -340,7 +343,7 @@ impl Program {
                     return;
                 }
                 let (first, count) = (part.start, part.len());
-                let by = &by[part.start * width..part.end * width];
+                let by = &by[part];
                 if by.iter().all(|by| *by == 0.0) {
                     continue;
                 }
@@ -401,6 +404,16 @@ impl Program {
 }
 
 impl ProgramFeed {
+    /// The numbers of each row as they are.
+    fn pass_on<T: Real>(&self, sources: Sources<'_>, rows: Rows<'_>, out: &mut [T]) {
+        for piece in &self.pieces {
+            let each = out.chunks_exact_mut(piece.width().max(1));
+            for (row, out) in each.enumerate() {
+                sources.put(rows.row(row), row, piece, out);
+            }
+        }
+    }
+
     /// Where a leaf is read, if that is where it is.
     fn place<'a, T: Real>(&self, sources: Sources<'a>, leaf: usize) -> Option<InPlace<'a, T>> {
         let table = self.in_place[leaf]?;
@@ -477,6 +490,11 @@ impl Model {
         (request, numbers): (&Request, &mut [f32]),
         rows_are_new: bool,
     ) -> Result<(), Diagnostics> {
+        let (own, feed) = self.feed(answer);
+        if own.form().is_none() {
+            feed.pass_on(self.sources(), request.into(), numbers);
+            return Ok(());
+        }
         let mut state = std::mem::take(self.state_mut(answer));
         let ((own, feed), sources) = (self.feed(answer), self.sources());
         let rows = own.rows(request.into(), &state.with_classes);
@@ -570,7 +588,17 @@ impl Model {
 
     /// Takes the gradient of a request.
     pub(super) fn backward_program(&mut self, answer: Answer, request: &Request, by: &[f32]) {
-        if self.feed(answer).1.back.is_empty() {
+        let (own, feed) = self.feed(answer);
+        if feed.back.is_empty() || by.is_empty() {
+            return;
+        }
+        if own.form().is_none() {
+            let mut gradients = std::mem::take(&mut self.gradients);
+            let (feed, rows) = (self.feed(answer).1, (request.into(), 0));
+            for piece in &feed.pieces {
+                gradients.add(piece, (by, piece.width()), rows, self.sources());
+            }
+            self.gradients = gradients;
             return;
         }
         let mut state = std::mem::take(self.state_mut(answer));
