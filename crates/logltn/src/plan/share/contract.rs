@@ -129,7 +129,7 @@ impl Sides {
             Side {
                 variables,
                 formula: Normal::connective(true, members, normal.span),
-                guard: (!conditions.is_empty()).then(|| Guard {
+                guard: (!conditions.is_empty()).then_some(Guard {
                     kind: GuardKind::And(conditions),
                     span: normal.span,
                 }),
