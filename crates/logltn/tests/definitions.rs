@@ -434,7 +434,7 @@ fn evaluate(
         engine.set_axiom_parameters(axiom, *own).unwrap();
     }
     if let Some((table, rows)) = batch {
-        engine.set_batches([(table, &rows[..])]).unwrap();
+        engine.set_batches([(table, rows)]).unwrap();
     }
     run(seed, &mut engine, parameters)
 }

@@ -166,8 +166,10 @@ fn list(evaluator: &mut Evaluator, formula: &Formula, to: &mut Bound) -> Result<
             list(evaluator, b, to)
         }
         FormulaKind::Quantified {
-            quantifier, body, ..
-        } if matches!(quantifier, Quantifier::All | Quantifier::Any) => {
+            quantifier: Quantifier::All | Quantifier::Any,
+            body,
+            ..
+        } => {
             // Each member by itself.
             let mut inner = Bound {
                 literals: std::mem::take(&mut to.literals),

@@ -203,9 +203,10 @@ impl Evaluator<'_> {
     /// With the complement, which is a literal's own negation.
     fn member(&mut self, formula: &Formula) -> Result<Member, String> {
         let complement = match &formula.kind {
-            FormulaKind::Quantified { quantifier, .. }
-                if matches!(quantifier, Quantifier::All | Quantifier::Any) =>
-            {
+            FormulaKind::Quantified {
+                quantifier: Quantifier::All | Quantifier::Any,
+                ..
+            } => {
                 return self.big_connective(formula);
             }
             FormulaKind::Atom { .. } if self.semantics.space == Space::Log => {
