@@ -144,9 +144,7 @@ impl Join<'_> {
                     None => None,
                 },
                 Step::Check(guard) => {
-                    scope.indexes.tires.set(before + ENOUGH);
-                    let holds = scope.holds(guard, env);
-                    scope.indexes.tires.set(0);
+                    let holds = scope.tiring_after(ENOUGH, || scope.holds(guard, env));
                     // What an `exists` tries to find one.
                     let tried = (scope.indexes.tried.get() - before) as f64;
                     walk.visited += walk.weight * tried;

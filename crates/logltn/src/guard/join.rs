@@ -729,7 +729,15 @@ impl<'a> Scope<'a> {
         variables.iter().map(name).collect()
     }
 
-    /// Whether a stop was requested, or an estimate has seen enough.
+    /// Runs something that gives up, as if it was asked to stop, after about this many tries.
+    pub fn tiring_after<R>(&self, tries: u64, run: impl FnOnce() -> R) -> R {
+        self.indexes.tires.set(self.indexes.tried.get() + tries);
+        let done = run();
+        self.indexes.tires.set(0);
+        done
+    }
+
+    /// Whether a stop was requested, or enough was tried.
     fn is_to_stop(&self) -> bool {
         let tires = self.indexes.tires.get();
         self.data.is_stopped() || (tires > 0 && self.indexes.tried.get() > tires)

@@ -52,7 +52,7 @@ pub(crate) struct TableIndexes {
     neighbours: RefCell<FxHashMap<SortId, Option<Rc<NearPoints>>>>,
     /// How many combinations have been tried so far by lookups here.
     pub(super) tried: Cell<u64>,
-    /// The number of tried combinations after which an estimate gives up a condition; 0 without a limit.
+    /// The number of tried combinations after which a condition is given up; 0 without a limit.
     pub(super) tires: Cell<u64>,
 }
 

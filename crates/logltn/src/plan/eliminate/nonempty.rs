@@ -8,10 +8,8 @@ use crate::plan::normal::{Kind, Normal};
 use crate::recursion::deep;
 use crate::theory::*;
 
-/// The most combinations of enclosing variables on which a guard is tested, and of these with the quantifier's own if they are
-/// more.
-const MAX_TRIES: u64 = 1 << 12;
-const MAX_CANDIDATES: u64 = 1 << 25;
+/// About how many bindings are looked at to find one that the guard keeps, for all values of the variables around it.
+const MAX_TRIES: u64 = 1 << 21;
 
 /// Whether no `exists` in the formula can be empty.
 pub(in crate::plan) fn never_empty(scope: Scope, normal: &Normal) -> bool {
@@ -44,21 +42,13 @@ fn keeps_something(scope: Scope, binding: &Binding, guard: Option<&Guard>) -> bo
     outer.retain(|v| !binding.variables().contains(v));
     let sizes = outer.iter().map(|v| u64::from(scope.size_of(*v)));
     let tries = sizes.clone().fold(1, u64::saturating_mul);
-    let candidates = match binding {
-        Binding::Rows(table, _) => scope.data.table(*table).map_or(0, |t| t.rows as u64),
-        Binding::Sorts(variables) => {
-            let sizes = variables.iter().map(|v| u64::from(scope.size_of(*v)));
-            sizes.fold(1, u64::saturating_mul)
-        }
-    };
-    let many = tries > MAX_TRIES && tries.saturating_mul(candidates) > MAX_CANDIDATES;
     // Number columns have no extent: their values are not known here.
-    if tries == 0 || many || conditions.iter().any(|g| scope.may_fail(g)) {
+    if tries == 0 || tries > MAX_TRIES || conditions.iter().any(|g| scope.may_fail(g)) {
         return false;
     }
     let join = Join::new(scope, binding, &conditions);
     let mut env = scope.environment();
-    (0..tries).all(|mut number| {
+    let mut keeps = |mut number| {
         for (v, size) in outer.iter().zip(sizes.clone()) {
             env[v.index()] = Cell::Individual((number % size) as u32);
             number /= size;
@@ -69,5 +59,6 @@ fn keeps_something(scope: Scope, binding: &Binding, guard: Option<&Guard>) -> bo
             false
         });
         run.is_ok() && found
-    })
+    };
+    scope.tiring_after(MAX_TRIES, || (0..tries).all(&mut keeps))
 }
