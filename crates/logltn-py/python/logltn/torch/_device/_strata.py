@@ -195,20 +195,20 @@ class _Side(NamedTuple):
     """One of the two matrices: where its values begin, how many they are, its shape, and where they are in it if they are not all."""
 
     begin: int
-    count: int
+    length: int
     rows: int
     inner: int
     tuples: Tensor | None
 
     def read(self, values: Tensor) -> Tensor:
-        own = values[self.begin : self.begin + self.count]
+        own = values[self.begin : self.begin + self.length]
         if self.tuples is not None:
             own = own.new_full((self.rows * self.inner,), LEFT_OUT).index_copy(0, self.tuples, own)
         return own.reshape(self.rows, self.inner)
 
     def add(self, into: Tensor, own: Tensor) -> None:
         own = own.reshape(-1)
-        into[self.begin : self.begin + self.count] += own if self.tuples is None else own[self.tuples]
+        into[self.begin : self.begin + self.length] += own if self.tuples is None else own[self.tuples]
 
 
 def _greatest_sums(a: Tensor, b: Tensor) -> Tensor:
