@@ -45,7 +45,7 @@ use logltn::{Code, Diagnostic, Diagnostics, Semantics, Source, Span};
 use logltn_data::CsvFile;
 use toml::de::DeTable;
 
-pub use against::{SortKind, TheoryNames, check_against};
+pub use against::check_against;
 pub use axioms::Axiom;
 pub use data::{FeatureSource, Individuals, Labels, Param, Sort, Split, Table};
 pub use evaluate::{Evaluate, MetricSpec, MetricTruth, Ranking};
