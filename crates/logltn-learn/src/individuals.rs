@@ -18,8 +18,6 @@ use crate::field::{Field, Values};
 #[derive(Clone, Debug, Default)]
 pub struct Individuals {
     size: Option<usize>,
-    /// How many there are comes with each call.
-    pub(crate) streamed: bool,
     pub(crate) names: Vec<String>,
     pub(crate) fields: Vec<Field>,
     pub(crate) learnable: Option<usize>,
@@ -32,15 +30,6 @@ impl Individuals {
         Individuals {
             size: Some(names.len()),
             names,
-            ..Individuals::default()
-        }
-    }
-
-    /// Individuals whose number comes with each call, see [`Session::stream`](crate::Session::stream). Only hosts know
-    /// anything of them.
-    pub fn streamed() -> Individuals {
-        Individuals {
-            streamed: true,
             ..Individuals::default()
         }
     }

@@ -29,7 +29,6 @@ pub struct Builder {
     params: Vec<(String, Param)>,
     constants: Vec<(String, Constant)>,
     tables: Vec<(String, Vec<ColumnData>)>,
-    streamed: Vec<String>,
     predicates: Vec<(String, Output, Given)>,
     functions: Vec<(String, Behind)>,
     function_values: Vec<(String, FunctionData)>,
@@ -91,7 +90,6 @@ impl Builder {
             params: Vec::new(),
             constants: Vec::new(),
             tables: Vec::new(),
-            streamed: Vec::new(),
             predicates: Vec::new(),
             functions: Vec::new(),
             function_values: Vec::new(),
@@ -136,12 +134,6 @@ impl Builder {
     /// whole step. `evaluate` and the questions see all.
     pub fn sample(mut self, sort: &str, individuals: usize) -> Builder {
         self.training.samples.insert(sort.into(), individuals);
-        self
-    }
-
-    /// A table whose rows come with each call, see [`Session::stream`].
-    pub fn streamed(mut self, table: &str) -> Builder {
-        self.streamed.push(table.into());
         self
     }
 
@@ -328,19 +320,13 @@ impl Builder {
         for (name, param) in &self.params {
             grounder.param(name, param, &self.sorts);
         }
-        let streamed = self.sorts.iter().filter(|(_, sort)| sort.streamed);
-        let streamed: BTreeSet<String> = streamed.map(|(name, _)| name.clone()).collect();
         grounder.sorts(self.sorts);
         for (name, constant) in self.constants {
-            grounder.constant(&name, constant, &streamed);
+            grounder.constant(&name, constant);
         }
         for (name, columns) in self.tables {
             let batched = self.training.batches.contains_key(&name);
             grounder.table(&name, columns, batched);
-        }
-        for name in &self.streamed {
-            let set = grounder.knowledge.data.set_streamed(name);
-            grounder.check(set);
         }
         let mut hosts = Vec::new();
         for (name, output, given) in self.predicates {
@@ -388,18 +374,9 @@ impl Grounder {
         let distances = distances(self.knowledge.theory());
         let measured: BTreeSet<SortId> = distances.iter().flat_map(|d| d.sorts).collect();
         for (name, given) in sorts {
-            if given.streamed && (given.learnable.is_some() || !given.fields.is_empty()) {
-                let what =
-                    format!("sort `{name}`: nothing is known of individuals that come with a call");
-                self.wrong(Code::ConflictingKeys, what);
-                continue;
-            }
             let data = &mut self.knowledge.data;
-            let set = match given.streamed {
-                true => data.set_streamed_size(&name),
-                false => (given.size(&name).map_err(Diagnostics::from))
-                    .and_then(|size| data.set_size(&name, size)),
-            };
+            let set = (given.size(&name).map_err(Diagnostics::from))
+                .and_then(|size| data.set_size(&name, size));
             if let Err(errors) = set {
                 self.found.extend(errors);
                 continue;
@@ -432,7 +409,7 @@ impl Grounder {
         self.check(set);
     }
 
-    fn constant(&mut self, name: &str, constant: Constant, streamed: &BTreeSet<String>) {
+    fn constant(&mut self, name: &str, constant: Constant) {
         let is = match constant {
             Constant::Row(row) => ConstantData::Row(row),
             Constant::Learnable(_) => ConstantData::Learnable,
@@ -444,12 +421,6 @@ impl Grounder {
         if let (Some(at), Constant::Learnable(width)) = (at, constant) {
             let others = self.knowledge.vectors[theory.constants[at].sort].width();
             let sort = &theory[theory.constants[at].sort].name;
-            if streamed.contains(sort) {
-                let what = format!(
-                    "constant `{name}` cannot be learnt: the individuals of sort `{sort}` come with a call"
-                );
-                return self.wrong(Code::ConflictingKeys, what);
-            }
             if others != 0 && others != width {
                 let what = format!(
                     "constant `{name}` is a vector of {width}, but the individuals of sort `{sort}` have {others} numbers"
