@@ -111,7 +111,7 @@ fn pascal_part() {
             "containment(y.position, x.position)",
         ]
     );
-    assert!(!inputs[0].passes_gradient());
+    assert!(matches!(inputs[0].value, InputExpr::Stop(_)));
     let (symbol, args) = inputs[0].call().expect("reads a predicate");
     assert_eq!((symbol.as_str(), names(args)), ("type", vec!["x"]));
     assert_eq!(m.source.slice(symbol.span), "type");

@@ -2,8 +2,9 @@
 
 use logltn::{Code, Span, did_you_mean};
 
-use super::syntax::{Binary, Expression, Fold, Half, Mistake, Node, Pair};
+use super::syntax::{Binary, Expression, Fold, Half, Node, Pair};
 use super::tape::{Leaf, Op, Shape, Tape};
+use crate::phrase::Mistake;
 use crate::spanned::Spanned;
 
 /// An argument of a closed form.

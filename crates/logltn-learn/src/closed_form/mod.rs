@@ -17,12 +17,12 @@ mod tests;
 
 use logltn::{Code, Diagnostic, Diagnostics, Output, OutputKind, Source, Span};
 
+use crate::phrase::Mistake;
 use syntax::Expression;
 
 pub(crate) use lengths::Given;
 pub(crate) use plan::Plan;
 pub(crate) use run::{InPlace, Work};
-pub use syntax::Mistake;
 pub(crate) use tape::Tape;
 
 /// A predicate that is arithmetic over its arguments, their fields, numbers, and numbers that are learnt.

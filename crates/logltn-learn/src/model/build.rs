@@ -458,12 +458,8 @@ impl<'a> Builder<'a> {
         for input in inputs {
             let place = input.place.or(place);
             let expr = InputExpr::parse(&input.text).map_err(|wrong| {
-                let source = Source::new("an input", input.text.as_str());
-                Diagnostic::error(Code::MalformedExpression, wrong.message).at(
-                    &source,
-                    wrong.span,
-                    wrong.label,
-                )
+                let span = wrong.span;
+                wrong.shown(&Source::new("an input", input.text.as_str()), span)
             })?;
             let here = Here { args, shape, place };
             pieces.extend(self.input(&expr, &here, false)?);

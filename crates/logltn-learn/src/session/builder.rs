@@ -562,12 +562,8 @@ fn percentile_of(
         let what = format!("{percent} is not between 0 and 100");
         return Err((Code::ValueOutOfRange, what));
     }
-    let [first, second] = parse_distance(of).map_err(|wrong| {
-        (
-            Code::MalformedExpression,
-            format!("`{of}`: {}", wrong.message),
-        )
-    })?;
+    let [first, second] =
+        parse_distance(of).map_err(|wrong| (wrong.code, format!("`{of}`: {}", wrong.message)))?;
     let points = |sort: &str| {
         let given = sorts.iter().find(|(name, _)| name == sort);
         let nothing = || (Code::NoFeatures, format!("sort `{sort}` has no features"));
