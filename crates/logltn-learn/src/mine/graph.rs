@@ -280,30 +280,21 @@ fn claims(theory: &Theory) -> Vec<Claim> {
 
 /// Every table that a formula reads, rows and guards alike.
 pub(super) fn tables_of(formula: &Formula, found: &mut impl FnMut(TableId)) {
-    fn guard_tables(guard: &Guard, found: &mut impl FnMut(TableId)) {
-        match &guard.kind {
-            GuardKind::Member(table, _) => found(*table),
-            GuardKind::Not(inner) => guard_tables(inner, found),
-            GuardKind::And(members) | GuardKind::Or(members) => {
-                members.iter().for_each(|g| guard_tables(g, found));
-            }
-            GuardKind::Exists(binding, guard, body) => {
-                if let Binding::Rows(table, _) = binding {
-                    found(*table);
-                }
-                guard.iter().for_each(|g| guard_tables(g, found));
-                guard_tables(body, found);
-            }
-            GuardKind::Compare(..) | GuardKind::Same { .. } => {}
-        }
-    }
-    if let FormulaKind::Quantified { binding, guard, .. } = &formula.kind {
-        if let Binding::Rows(table, _) = binding {
+    for formula in formula.parts() {
+        if let FormulaKind::Quantified { binding, .. } = &formula.kind
+            && let Binding::Rows(table, _) = binding
+        {
             found(*table);
         }
-        guard.iter().for_each(|g| guard_tables(g, found));
+        formula.visit_own(&mut |part| {
+            if let Part::Guard(guard) = part
+                && let GuardKind::Member(table, _) | GuardKind::Exists(Binding::Rows(table, _), ..) =
+                    &guard.kind
+            {
+                found(*table);
+            }
+        });
     }
-    (formula.children().into_iter()).for_each(|child| tables_of(child, found));
 }
 
 fn nothing(theory: &Theory, tables: &[TableId]) -> Diagnostic {

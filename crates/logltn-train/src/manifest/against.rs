@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use logltn::theory::{Formula, FormulaKind, SortKind, Term, TermKind};
+use logltn::theory::{FormulaKind, Part, SortKind, Term, TermKind};
 use logltn::{Code, Diagnostic, Diagnostics, Span, Theory, did_you_mean, nearest};
 use logltn_learn::metrics::Subject;
 
@@ -74,25 +74,27 @@ impl<'t> Declared<'t> {
 /// The predicates and functions that axioms use.
 fn used(theory: &Theory) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
-    let mut formulas: Vec<&Formula> = theory.formulas().map(|a| &a.formula).collect();
-    let mut terms: Vec<&Term> = Vec::new();
-    while let Some(formula) = formulas.pop() {
-        match &formula.kind {
+    for formula in theory.formulas().flat_map(|axiom| axiom.formula.parts()) {
+        let arguments = match &formula.kind {
             FormulaKind::Atom {
                 predicate,
                 arguments,
             } => {
                 found.insert(&theory[*predicate].name[..]);
-                terms.extend(arguments);
+                arguments
             }
-            FormulaKind::Use { arguments, .. } => terms.extend(arguments),
-            _ => formulas.extend(formula.children()),
-        }
-    }
-    while let Some(term) = terms.pop() {
-        if let TermKind::Apply(function, arguments) = &term.kind {
-            found.insert(&theory[*function].name[..]);
-            terms.extend(arguments);
+            FormulaKind::Use { arguments, .. } => arguments,
+            // The functions of guards are given by data.
+            _ => continue,
+        };
+        for argument in arguments {
+            argument.visit(&mut |part| {
+                if let Part::Term(Term { kind, .. }) = part
+                    && let TermKind::Apply(function, _) = kind
+                {
+                    found.insert(&theory[*function].name[..]);
+                }
+            });
         }
     }
     found
