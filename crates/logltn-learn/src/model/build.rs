@@ -351,7 +351,6 @@ impl<'a> Builder<'a> {
             passes_gradient: false,
             reads_data_only: true,
             inputs: Vec::new(),
-            outputs: Vec::new(),
             by_inputs: Vec::new(),
         });
         Ok(self.model.units.len() - 1)

@@ -29,7 +29,6 @@ pub(crate) struct Unit {
     /// All its inputs are data: if the rows stay, so do the inputs.
     pub reads_data_only: bool,
     pub inputs: Vec<f32>,
-    pub outputs: Vec<f32>,
     pub by_inputs: Vec<f32>,
 }
 
