@@ -9,6 +9,7 @@ use logltn::{
 };
 
 use crate::axioms::{self, AxiomSettings};
+use crate::predict::tuples;
 use crate::session::Session;
 use crate::slow_work::foretell;
 
@@ -216,15 +217,7 @@ fn all_tuples(definition: &str, sizes: &[usize]) -> Result<Vec<u32>, Diagnostics
             .help(help)
             .into());
     };
-    let mut tuples = vec![0; count * sizes.len()];
-    for (row, tuple) in tuples.chunks_exact_mut(sizes.len().max(1)).enumerate() {
-        let mut rest = row;
-        for (individual, size) in tuple.iter_mut().zip(sizes).rev() {
-            *individual = (rest % size) as u32;
-            rest /= size;
-        }
-    }
-    Ok(tuples)
+    Ok(tuples(sizes, 0..count as u64))
 }
 
 /// A definition by its name.
