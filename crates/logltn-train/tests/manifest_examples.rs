@@ -62,7 +62,7 @@ fn clustering() {
         m.schedule.alpha,
         Some(Schedule::new(Curve::Linear { from: 1.0, to: 4.0 }))
     );
-    assert_eq!(m.schedule.p, Schedule::from(2.0));
+    assert_eq!(m.schedule.training().p, Schedule::from(2.0));
     assert_eq!(m.schedule.last(false).alpha, 4.0);
 
     let train = m.train.as_ref().expect("[train]");
