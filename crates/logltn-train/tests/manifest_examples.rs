@@ -69,9 +69,9 @@ fn clustering() {
     assert_eq!(train.phases.len(), 1);
     assert_eq!(train.phases[0].length, Length::Steps(1000));
     assert_eq!(train.phases[0].axioms, None);
-    assert_eq!(train.optimizer, Optimizer::Adam);
-    assert_eq!(train.learning_rate.value, Schedule::from(0.002));
-    assert_eq!(train.seed, 0);
+    assert_eq!(train.settings.optimizer, Optimizer::Adam);
+    assert_eq!(train.settings.learning_rate, Schedule::from(0.002));
+    assert_eq!(train.settings.seed, 0);
     assert_eq!(m.evaluate, None);
 }
 
@@ -269,15 +269,15 @@ fn the_other_keys() {
     let train = m.train.as_ref().expect("[train]");
     assert_eq!(train.phases[0].length, Length::Epochs(10));
     assert_eq!(
-        train.optimizer,
+        train.settings.optimizer,
         Optimizer::Sgd {
             momentum: 0.9,
             weight_decay: 1e-4
         }
     );
-    assert_eq!(train.learning_rate.last(), 0.0);
-    assert_eq!(train.seed, u64::MAX);
-    assert_eq!(train.clip_norm, Some(1.0));
+    assert_eq!(train.settings.learning_rate.last(), 0.0);
+    assert_eq!(train.settings.seed, u64::MAX);
+    assert_eq!(train.settings.clip_norm, Some(1.0));
     assert_eq!(train.checkpoint_every, Some(100));
     assert_eq!(train.early_stop.as_ref().map(|stop| stop.patience), Some(3));
     let metrics = &m.evaluate.as_ref().expect("[evaluate]").metrics;
