@@ -103,18 +103,18 @@ impl Individuals {
             ),
         }
     }
+}
 
-    /// What distances see: the width, and all numbers of all fields, side by side. None without features.
-    pub(crate) fn points(&self) -> Option<(usize, Vec<f64>)> {
-        let all: Vec<(usize, Vec<f64>)> = (self.fields.iter())
-            .map(|field| (field.width(), field.to_f64()))
-            .collect();
-        let (width, values) = all.first()?;
-        let rows = values.len().checked_div(*width)?;
-        let row = |i: usize| (all.iter()).flat_map(move |(w, v)| v.iter().skip(i * w).take(*w));
-        let width = all.iter().map(|(width, _)| width).sum();
-        Some((width, (0..rows).flat_map(row).copied().collect()))
-    }
+/// What distances see: the width, and all numbers of all fields, side by side. None without features.
+pub(crate) fn points(fields: &[Field]) -> Option<(usize, Vec<f64>)> {
+    let all: Vec<(usize, Vec<f64>)> = (fields.iter())
+        .map(|field| (field.width(), field.to_f64()))
+        .collect();
+    let (width, values) = all.first()?;
+    let rows = values.len().checked_div(*width)?;
+    let row = |i: usize| (all.iter()).flat_map(move |(w, v)| v.iter().skip(i * w).take(*w));
+    let width = all.iter().map(|(width, _)| width).sum();
+    Some((width, (0..rows).flat_map(row).copied().collect()))
 }
 
 impl From<usize> for Individuals {

@@ -207,7 +207,7 @@ fn cover(
     }
     let whole = frozen.names.iter().any(|part| belongs(name, part));
     let constants = frozen.constants.iter().filter(|(block, _)| block == name);
-    let optimised = OptimizedBlock {
+    let block = OptimizedBlock {
         name: name.to_string(),
         optimizer: optimizer(kind, length),
         row: None,
@@ -220,7 +220,7 @@ fn cover(
         },
         held: Vec::new(),
     };
-    blocks.insert(at, optimised);
+    blocks.insert(at, block);
 }
 
 /// The optimizer of a block of this many numbers.
