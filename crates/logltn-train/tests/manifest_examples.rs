@@ -48,14 +48,9 @@ fn clustering() {
     };
     assert_eq!(output.value, Output::Softmax);
     let network = m.network(network).expect("its own network");
-    let widths = vec![16, 16, 16];
-    assert_eq!(
-        network.body,
-        NetworkBody::Mlp {
-            widths,
-            activation: Activation::Elu
-        }
-    );
+    assert_eq!(network.shorthand.as_deref(), Some("mlp 16-16-16"));
+    let layers = logltn_learn::Network::mlp(&[16; 3], Activation::Elu).layers;
+    assert_eq!(network.layers, layers);
     assert_eq!(network.inputs, None);
 
     assert_eq!(
@@ -218,12 +213,9 @@ fn the_other_keys() {
     let trunk = m
         .network(m.predicates["digit"].network().expect("shared"))
         .expect("trunk");
-    let NetworkBody::Layers(layers) = &trunk.body else {
-        panic!("{trunk:?}")
-    };
-    let layers: Vec<Layer> = layers.iter().map(|layer| layer.value).collect();
+    assert_eq!(trunk.shorthand, None);
     assert_eq!(
-        layers,
+        trunk.layers,
         [
             Layer::Conv {
                 filters: 6,
@@ -240,7 +232,7 @@ fn the_other_keys() {
     let odd = m
         .network(m.predicates["odd"].network().expect("network"))
         .expect("own");
-    assert_eq!(odd.body, NetworkBody::Cnn(Cnn::LeNet));
+    assert_eq!(odd.shorthand.as_deref(), Some("lenet"));
     assert!(matches!(
         m.predicates["a"].grounding,
         Grounding::Logits { .. }

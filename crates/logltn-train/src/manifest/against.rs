@@ -7,6 +7,7 @@ use logltn::{Code, Diagnostic, Diagnostics, Span, Theory, did_you_mean, nearest}
 use logltn_learn::metrics::Subject;
 
 use super::reader::{Problems, quoted_list};
+use super::symbols::users;
 use super::{
     Individuals, InputExpr, Manifest, MetricTruth, NetworkRef, Output, Param, Section, Spanned,
 };
@@ -278,16 +279,8 @@ impl<'m> Check<'m> {
 
     /// Every network that is used, with the symbol that uses it.
     fn networks(&self) -> impl Iterator<Item = (&'m String, &'m NetworkRef)> + use<'m> {
-        let manifest = self.manifest;
-        let predicates = manifest
-            .predicates
-            .iter()
-            .filter_map(|(name, p)| Some((name, p.network()?)));
-        let functions = manifest
-            .functions
-            .iter()
-            .filter_map(|(name, f)| Some((name, &f.network.as_ref()?.value)));
-        predicates.chain(functions)
+        let users = users(&self.manifest.predicates, &self.manifest.functions);
+        users.map(|user| (user.name, user.network))
     }
 
     /// The predicates and functions that a network reads.

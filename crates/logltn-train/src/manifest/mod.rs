@@ -54,9 +54,10 @@ pub use logltn_learn::{
     By, Curve, InputExpr, Length, MetricKind, Moment, Optimizer, Schedule, Schedules, Spanned,
 };
 pub use logltn_nn::{Activation, LayerSpec as Layer};
-pub use network::{Cnn, Network, NetworkBody, NetworkRef};
+pub use network::{Network, NetworkRef};
 pub use schedule::Scheduled;
 pub(crate) use schedule::papers_alpha;
+pub(crate) use symbols::users;
 pub use symbols::{Constant, Function, Grounding, Output, Predicate};
 pub use train::{EarlyStop, Phase, Start, Train};
 
