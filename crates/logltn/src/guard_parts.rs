@@ -43,7 +43,7 @@ macro_rules! visitors {
 
         impl Value {
             /// Visits this value and all parts of it.
-            $vis fn $visit(&$($mut)? self, visit: &mut dyn FnMut($part)) {
+            pub(crate) fn $visit(&$($mut)? self, visit: &mut dyn FnMut($part)) {
                 visit($part::Value(self));
                 deep(|| match &$($mut)? self.kind {
                     ValueKind::Int(_)
