@@ -536,17 +536,11 @@ impl<'a> Builder<'a> {
     /// Convolutions read a picture: one argument whose vector is a single array of two or three dimensions.
     fn input_shape(&self, feed: &Feed, layers: &[LayerSpec]) -> Shape {
         let width: usize = feed.pieces.iter().map(Piece::width).sum();
-        let anywhere = |l: &&LayerSpec| {
-            matches!(
-                l,
-                LayerSpec::Activation(_) | LayerSpec::Dropout(_) | LayerSpec::Affine { .. }
-            )
-        };
-        let first = layers.iter().find(|l| !anywhere(l));
-        let wants_image = matches!(
-            first,
-            Some(LayerSpec::Conv { .. } | LayerSpec::Pool(_) | LayerSpec::Flatten)
-        );
+        let same = Ok(Shape::Flat(0));
+        let first = layers
+            .iter()
+            .find(|layer| layer.output(Shape::Flat(0)) != same);
+        let wants_image = first.is_some_and(|layer| layer.needs_image());
         let shape = match feed.pieces.as_slice() {
             [
                 Piece::Vector {

@@ -3,7 +3,7 @@
 use logltn::{Code, Diagnostic, Source, Span};
 
 use logltn_learn::{InputExpr, Place, Spanned};
-use logltn_nn::{Activation, LayerSpec as Layer};
+use logltn_nn::{Activation, LayerSpec as Layer, Shape};
 
 use super::phrase::read_input;
 use super::reader::{Item, Problems, Table, quoted_list};
@@ -164,7 +164,7 @@ fn read_layer(item: &Item<'_>) -> Option<Spanned<Layer>> {
     } else if let Some(dropout) = dropout {
         Layer::Dropout(dropout.number()?.value as f32)
     } else {
-        let words = quoted_list(["flatten", "elu", "relu", "tanh", "sigmoid"]);
+        let words = quoted_list(layer_words().iter().map(|(word, _)| *word));
         let error = Diagnostic::error(
             Code::InvalidLayers,
             format!("`{}` is not a layer", item.path),
@@ -199,31 +199,27 @@ fn check_order(layers: &[Spanned<Layer>], problems: &Problems<'_>) {
     // The kind of value between two layers: an image, with the layer that made it, or a row.
     let mut image: Option<Span> = None;
     let mut row: Option<Span> = None;
+    let picture = Shape::Image {
+        channels: 1,
+        height: MAX_SIDE as usize,
+        width: MAX_SIDE as usize,
+    };
     for layer in layers {
-        match layer.value {
-            Layer::Conv { .. } | Layer::Pool(_) => {
-                if let Some(row) = row {
-                    let what =
-                        "a convolution or pooling cannot follow a dense layer or \"flatten\"";
-                    let error = error(what).mark(row, "from here on there is no image");
-                    return problems.push(layer.span, "needs an image", error);
-                }
-                image = Some(layer.span);
+        let of_picture = layer.value.output(picture);
+        if layer.value.needs_image() {
+            if let Some(row) = row {
+                let what = "a convolution or pooling cannot follow a dense layer or \"flatten\"";
+                let error = error(what).mark(row, "from here on there is no image");
+                return problems.push(layer.span, "needs an image", error);
             }
-            Layer::Dense(_) => {
-                if let Some(image) = image {
-                    let error = error("a dense layer cannot read an image")
-                        .mark(image, "this gives an image")
-                        .help("put \"flatten\" between the image layers and the dense ones");
-                    return problems.push(layer.span, "needs a row of numbers", error);
-                }
-                row = Some(layer.span);
-            }
-            Layer::Flatten => {
-                image = None;
-                row = Some(layer.span);
-            }
-            Layer::Activation(_) | Layer::Dropout(_) | Layer::Affine { .. } => {}
+            image = Some(layer.span);
+        } else if let (Err(_), Some(image)) = (of_picture, image) {
+            let error = error("a dense layer cannot read an image")
+                .mark(image, "this gives an image")
+                .help("put \"flatten\" between the image layers and the dense ones");
+            return problems.push(layer.span, "needs a row of numbers", error);
+        } else if of_picture != Ok(picture) {
+            (image, row) = (None, Some(layer.span));
         }
     }
     if let Some(image) = image {

@@ -352,10 +352,8 @@ fn describe(network: &Network) -> String {
     let names = || {
         (network.layers.iter()).filter_map(|layer| match layer {
             Layer::Conv { filters, kernel } => Some(format!("conv {filters}@{kernel}")),
-            Layer::Pool(side) => Some(format!("pool {side}")),
-            Layer::Dense(width) => Some(format!("dense {width}")),
-            Layer::Dropout(share) => Some(format!("dropout {share}")),
             Layer::Flatten | Layer::Activation(_) | Layer::Affine { .. } => None,
+            other => Some(other.to_string()),
         })
     };
     let shorthand = network.shorthand.clone();
