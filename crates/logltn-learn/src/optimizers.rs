@@ -193,8 +193,7 @@ impl Optimizers {
     }
 }
 
-/// Puts in the optimizer of a block that is new: a host's, or that of a network which is asked about arguments that
-/// only rows which came with a call have.
+/// Puts in the optimizer of a block that is new: a host's, or that of a network which only a question asks about.
 fn cover(
     blocks: &mut Vec<OptimizedBlock>,
     at: usize,

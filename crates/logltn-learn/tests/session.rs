@@ -1,5 +1,5 @@
 //! What a session does in memory: mistakes at once, the same bits after a restart and on any number of threads,
-//! answers, code behind predicates, and what may change between steps.
+//! answers, code behind predicates, and what axioms have of their own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
