@@ -1,7 +1,7 @@
 //! Which sorts the distances of a theory's guards are measured in.
 
-use logltn::Span;
 use logltn::theory::*;
+use logltn::{Part, Span};
 
 /// A `dist(x, y)` of some guard.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,7 +4,6 @@ use std::hash::{Hash, Hasher};
 use std::ops::{Index, IndexMut};
 
 use crate::diagnostic::{Code, Diagnostic};
-pub use crate::guard_parts::Part;
 use crate::recursion::deep;
 use crate::source::{Source, Span};
 use crate::suggest::did_you_mean;

@@ -1,7 +1,7 @@
 //! Tables as a graph: individuals, and relations between two of them.
 
 use logltn::theory::*;
-use logltn::{Code, ColumnData, Data, Diagnostic, Diagnostics};
+use logltn::{Code, ColumnData, Data, Diagnostic, Diagnostics, Part};
 use rustc_hash::FxHashMap;
 
 /// The relations of some tables, walked in both directions.

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use logltn::theory::{FormulaKind, Part, SortKind, Term, TermKind};
-use logltn::{Code, Diagnostic, Diagnostics, Span, Theory, did_you_mean, nearest};
+use logltn::theory::{FormulaKind, SortKind, Term, TermKind};
+use logltn::{Code, Diagnostic, Diagnostics, Part, Span, Theory, did_you_mean, nearest};
 use logltn_learn::metrics::Subject;
 
 use super::reader::{Problems, quoted_list};
