@@ -28,9 +28,12 @@ pub struct Builder {
     theory: Source,
     sorts: Vec<(String, Individuals)>,
     /// What else is given, in its order.
-    given: Vec<Box<dyn FnOnce(&mut Grounder) + Send>>,
+    given: Vec<Given>,
     training: Training,
 }
+
+/// Something that is given, as what is to be done with it.
+type Given = Box<dyn FnOnce(&mut Grounder) + Send>;
 
 /// The value of a param.
 #[derive(Clone, Debug)]

@@ -25,8 +25,9 @@ pub struct Network {
 }
 
 /// The convolutional networks that have a name.
-pub(super) const CNNS: [(&str, (&str, fn() -> logltn_learn::Network)); 1] =
-    [("lenet", ("lenet", logltn_learn::Network::lenet))];
+pub(super) const CNNS: [(&str, Cnn); 1] = [("lenet", ("lenet", logltn_learn::Network::lenet))];
+
+type Cnn = (&'static str, fn() -> logltn_learn::Network);
 
 pub(super) fn activations() -> [(&'static str, Activation); 4] {
     Activation::ALL.map(|activation| (activation.name(), activation))
