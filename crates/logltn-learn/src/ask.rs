@@ -9,6 +9,7 @@ use logltn::{
 };
 
 use crate::axioms::{self, AxiomSettings};
+use crate::predict::tuples;
 use crate::session::Session;
 use crate::slow_work::foretell;
 
@@ -216,15 +217,7 @@ fn all_tuples(definition: &str, sizes: &[usize]) -> Result<Vec<u32>, Diagnostics
             .help(help)
             .into());
     };
-    let mut tuples = vec![0; count * sizes.len()];
-    for (row, tuple) in tuples.chunks_exact_mut(sizes.len().max(1)).enumerate() {
-        let mut rest = row;
-        for (individual, size) in tuple.iter_mut().zip(sizes).rev() {
-            *individual = (rest % size) as u32;
-            rest /= size;
-        }
-    }
-    Ok(tuples)
+    Ok(tuples(sizes, 0..count as u64))
 }
 
 /// A definition by its name.
@@ -270,7 +263,7 @@ impl Session {
         parameters: &Parameters,
         top: usize,
     ) -> Result<Queried, Diagnostics> {
-        let data = self.data_now()?;
+        let data = self.knowledge.data.clone();
         let outputs = self.knowledge.outputs.clone();
         let ask = self.ask(&data, &outputs, parameters, top);
         ask.query(formula, |engine| self.fill_in(engine))
@@ -291,7 +284,7 @@ impl Session {
         if !self.has_room_for_whole() {
             return Ok(None);
         }
-        let mut data = self.data_now()?;
+        let mut data = self.knowledge.data.clone();
         let all = &data.theory().axioms;
         if all.len() > axioms {
             let first: BTreeSet<&str> = all[..axioms].iter().map(|a| a.name.as_str()).collect();
@@ -328,7 +321,7 @@ impl Session {
         tuples: Option<&[u32]>,
         parameters: &Parameters,
     ) -> Result<Vec<f64>, Diagnostics> {
-        let data = self.data_now()?;
+        let data = self.knowledge.data.clone();
         let outputs = self.knowledge.outputs.clone();
         let ask = self.ask(&data, &outputs, parameters, 0);
         ask.truths_of(definition, tuples, |engine| self.fill_in(engine))
@@ -350,17 +343,6 @@ impl Session {
             options: PlanOptions::default(),
             open: Vec::new(),
         }
-    }
-
-    /// With what came with the last call.
-    pub(crate) fn data_now(&self) -> Result<Data, Diagnostics> {
-        // Questions are about all individuals, including what comes with calls.
-        if !self.rows.is_whole() {
-            return Ok(self.knowledge.data.clone());
-        }
-        let mut engine = Engine::<f64>::new(std::sync::Arc::clone(&self.whole));
-        self.streamed.give(&mut engine)?;
-        Ok(engine.plan().data().clone())
     }
 
     pub(crate) fn fill_in(&mut self, engine: &mut Engine<f64>) -> Result<(), Diagnostics> {

@@ -1,4 +1,4 @@
-//! What is set for single axioms, and what of it can change between steps: weights, α, p and p_forall.
+//! What is set for single axioms, and what of it changes between steps: weights, α, p and p_forall.
 
 use std::collections::BTreeMap;
 
@@ -90,46 +90,6 @@ impl AxiomNow {
             }
         }
         Some(parameters)
-    }
-
-    /// All settings as text, for a state: `~` is what a schedule says.
-    pub fn fact(&self) -> String {
-        let AxiomParameters { alpha, p, p_forall } = self.parameters;
-        let mut words = vec![self.weight.to_string()];
-        for (value, schedule) in [alpha, p, p_forall].into_iter().zip(&self.moving) {
-            words.push(match (schedule, value) {
-                (Some(_), _) => "~".to_string(),
-                (None, Some(value)) => value.to_string(),
-                (None, None) => "-".to_string(),
-            });
-        }
-        words.join(" ")
-    }
-
-    /// Takes the settings of such a text, schedules from `given`.
-    pub fn take_fact(&mut self, fact: &str, given: &AxiomNow) -> Option<()> {
-        let words: Vec<&str> = fact.split(' ').collect();
-        let [weight, own @ ..] = &words[..] else {
-            return None;
-        };
-        self.weight = weight.parse().ok()?;
-        if own.len() != 3 {
-            return None;
-        }
-        let slots = slots(&mut self.parameters)
-            .into_iter()
-            .zip(&mut self.moving);
-        for ((word, given), (slot, moving)) in own.iter().zip(&given.moving).zip(slots) {
-            (*slot, *moving) = match *word {
-                "-" => (None, None),
-                "~" => {
-                    let schedule = given.clone()?;
-                    (Some(schedule.first()), Some(schedule))
-                }
-                number => (Some(number.parse().ok()?), None),
-            };
-        }
-        Some(())
     }
 }
 

@@ -3,7 +3,7 @@
 use logltn::theory::{ArgumentSort, PredicateId, SortKind};
 use logltn::{Code, Diagnostic, Diagnostics};
 
-use crate::closed_form::{ClosedForm, Given, Tape};
+use crate::closed_form::{Argument, ClosedForm, Tape};
 use crate::knowledge::{Ground, KnowledgeBase};
 
 impl KnowledgeBase {
@@ -40,23 +40,23 @@ impl KnowledgeBase {
             return Err(form.mark(error).into());
         }
         let arguments = names.into_iter().zip(&predicate.arguments);
-        let given: Vec<Given> = arguments
+        let given: Vec<Argument> = arguments
             .map(|(name, argument)| self.given(name, *argument))
             .collect();
         form.compile(&given)
     }
 
     /// How many numbers an argument is.
-    fn given(&self, name: String, argument: ArgumentSort) -> Given {
+    fn given(&self, name: String, argument: ArgumentSort) -> Argument {
         let sort = match argument {
-            ArgumentSort::Vector(length) => return Given::new(name, length),
+            ArgumentSort::Vector(length) => return Argument::new(name, length),
             ArgumentSort::Sort(sort) => sort,
         };
         let theory = self.theory();
         let vectors = &self.vectors[sort];
-        let mut given = Given {
+        let mut given = Argument {
             sort: Some(theory[sort].name.clone()),
-            ..Given::new(name, 0)
+            ..Argument::new(name, 0)
         };
         for field in vectors.fields.iter() {
             let (from, width) = (given.length, field.width());

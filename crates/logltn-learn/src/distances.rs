@@ -1,7 +1,7 @@
 //! Which sorts the distances of a theory's guards are measured in.
 
-use logltn::Span;
 use logltn::theory::*;
+use logltn::{Part, Span};
 
 /// A `dist(x, y)` of some guard.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,90 +21,27 @@ pub fn distances(theory: &Theory) -> Vec<Distance> {
 
 /// Every `dist` of the guards of one axiom, or of a question about the theory.
 pub fn distances_of(theory: &Theory, axiom: &Axiom) -> Vec<Distance> {
-    let mut found = Vec::new();
-    let mut walk = Walk {
-        theory,
-        axiom,
-        found: &mut found,
+    let sort = |term: &Term| match &term.kind {
+        TermKind::Individual(sort, _) => Some(*sort),
+        TermKind::Number(_) => None,
+        TermKind::Constant(id) => Some(theory[*id].sort),
+        TermKind::Variable(id) => axiom[*id].sort.sort(),
+        TermKind::Apply(id, _) => theory[*id].result.sort(),
     };
-    if let Some(guard) = axiom.family.as_ref().and_then(|f| f.guard.as_ref()) {
-        walk.guard(guard);
-    }
-    // A separate stack: formulas may be nested a thousand deep.
-    let mut formulas = vec![&axiom.formula];
-    while let Some(formula) = formulas.pop() {
-        if let FormulaKind::Quantified {
-            guard: Some(guard), ..
-        } = &formula.kind
+    let mut found = Vec::new();
+    let mut look = |part: Part| {
+        if let Part::Value(value) = part
+            && let ValueKind::Dist(a, b) = &value.kind
+            && let (Some(a), Some(b)) = (sort(a), sort(b))
         {
-            walk.guard(guard);
+            let (sorts, span) = ([a, b], value.span);
+            found.push(Distance { sorts, span });
         }
-        formulas.extend(formula.children());
-    }
+    };
+    let family = axiom.family.iter().flat_map(|family| &family.guard);
+    family.for_each(|guard| guard.visit(&mut look));
+    (axiom.formula.parts()).for_each(|formula| formula.visit_own(&mut look));
     found
-}
-
-struct Walk<'a> {
-    theory: &'a Theory,
-    axiom: &'a Axiom,
-    found: &'a mut Vec<Distance>,
-}
-
-impl Walk<'_> {
-    fn guard(&mut self, guard: &Guard) {
-        let mut guards = vec![guard];
-        while let Some(guard) = guards.pop() {
-            match &guard.kind {
-                GuardKind::Compare(_, a, b) => {
-                    self.value(a);
-                    self.value(b);
-                }
-                GuardKind::Same { .. } => {}
-                GuardKind::Member(_, cells) => cells.iter().for_each(|cell| self.value(cell)),
-                GuardKind::Not(inner) => guards.push(inner),
-                GuardKind::And(members) | GuardKind::Or(members) => guards.extend(members),
-                GuardKind::Exists(_, guard, body) => {
-                    guards.extend(guard.as_deref());
-                    guards.push(body);
-                }
-            }
-        }
-    }
-
-    fn value(&mut self, value: &Value) {
-        let mut values = vec![value];
-        while let Some(value) = values.pop() {
-            match &value.kind {
-                ValueKind::Int(_)
-                | ValueKind::Real(_)
-                | ValueKind::Param(_)
-                | ValueKind::Number(_)
-                | ValueKind::Individual(_) => {}
-                ValueKind::Negative(inner) | ValueKind::Abs(inner) => values.push(inner),
-                ValueKind::Sum(members) => values.extend(members.iter().map(|(_, v)| v)),
-                ValueKind::Product(members) => values.extend(members.iter().map(|(_, v)| v)),
-                ValueKind::Min(members) | ValueKind::Max(members) => values.extend(members),
-                ValueKind::Dist(a, b) => {
-                    if let (Some(a), Some(b)) = (self.sort(a), self.sort(b)) {
-                        self.found.push(Distance {
-                            sorts: [a, b],
-                            span: value.span,
-                        });
-                    }
-                }
-            }
-        }
-    }
-
-    fn sort(&self, term: &Term) -> Option<SortId> {
-        match &term.kind {
-            TermKind::Individual(sort, _) => Some(*sort),
-            TermKind::Number(_) => None,
-            TermKind::Constant(id) => Some(self.theory[*id].sort),
-            TermKind::Variable(id) => self.axiom[*id].sort.sort(),
-            TermKind::Apply(id, _) => self.theory[*id].result.sort(),
-        }
-    }
 }
 
 #[cfg(test)]

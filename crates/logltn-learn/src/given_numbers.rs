@@ -16,15 +16,17 @@ pub struct Numbers {
 impl Numbers {
     /// Where in `values` the row of these individuals is; `None` if there is nothing about one of them.
     pub fn row(&self, individuals: &[u32]) -> Option<Range<usize>> {
-        let mut row = 0;
-        for (&individual, &size) in individuals.iter().zip(&self.sizes) {
-            let individual = individual as usize;
-            if individual >= size {
-                return None;
-            }
-            row = row * size + individual;
-        }
-        let start = row * self.columns;
+        let start = place(&self.sizes, individuals.iter().copied())? * self.columns;
         Some(start..start + self.columns)
     }
+}
+
+/// The place of a tuple among those of all individuals of sorts of these sizes, the last changing fastest; `None` if one of
+/// them is not among these.
+#[inline]
+pub(crate) fn place(sizes: &[usize], tuple: impl Iterator<Item = u32>) -> Option<usize> {
+    let mut digits = tuple.map(|individual| individual as usize).zip(sizes);
+    digits.try_fold(0, |place, (individual, &size)| {
+        (individual < size).then(|| place * size + individual)
+    })
 }

@@ -18,8 +18,6 @@ use crate::field::{Field, Values};
 #[derive(Clone, Debug, Default)]
 pub struct Individuals {
     size: Option<usize>,
-    /// How many there are comes with each call.
-    pub(crate) streamed: bool,
     pub(crate) names: Vec<String>,
     pub(crate) fields: Vec<Field>,
     pub(crate) learnable: Option<usize>,
@@ -32,15 +30,6 @@ impl Individuals {
         Individuals {
             size: Some(names.len()),
             names,
-            ..Individuals::default()
-        }
-    }
-
-    /// Individuals whose number comes with each call, see [`Session::stream`](crate::Session::stream). Only hosts know
-    /// anything of them.
-    pub fn streamed() -> Individuals {
-        Individuals {
-            streamed: true,
             ..Individuals::default()
         }
     }
@@ -114,18 +103,18 @@ impl Individuals {
             ),
         }
     }
+}
 
-    /// What distances see: the width, and all numbers of all fields, side by side. None without features.
-    pub(crate) fn points(&self) -> Option<(usize, Vec<f64>)> {
-        let all: Vec<(usize, Vec<f64>)> = (self.fields.iter())
-            .map(|field| (field.width(), field.to_f64()))
-            .collect();
-        let (width, values) = all.first()?;
-        let rows = values.len().checked_div(*width)?;
-        let row = |i: usize| (all.iter()).flat_map(move |(w, v)| v.iter().skip(i * w).take(*w));
-        let width = all.iter().map(|(width, _)| width).sum();
-        Some((width, (0..rows).flat_map(row).copied().collect()))
-    }
+/// What distances see: the width, and all numbers of all fields, side by side. None without features.
+pub(crate) fn points(fields: &[Field]) -> Option<(usize, Vec<f64>)> {
+    let all: Vec<(usize, Vec<f64>)> = (fields.iter())
+        .map(|field| (field.width(), field.to_f64()))
+        .collect();
+    let (width, values) = all.first()?;
+    let rows = values.len().checked_div(*width)?;
+    let row = |i: usize| (all.iter()).flat_map(move |(w, v)| v.iter().skip(i * w).take(*w));
+    let width = all.iter().map(|(width, _)| width).sum();
+    Some((width, (0..rows).flat_map(row).copied().collect()))
 }
 
 impl From<usize> for Individuals {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use logltn::Span;
 
-use crate::phrase::{Phrase, Unexpected};
+use crate::phrase::{Mistake, Phrase};
 use crate::spanned::Spanned;
 
 /// One input of a network. Variables are the names in `args`.
@@ -46,7 +46,7 @@ impl InputExpr {
     /// let wrong = InputExpr::parse("type(x").unwrap_err();
     /// assert_eq!(wrong.message, "expected `)`, found the end of the string");
     /// ```
-    pub fn parse(text: &str) -> Result<InputExpr, Unexpected> {
+    pub fn parse(text: &str) -> Result<InputExpr, Mistake> {
         let mut phrase = Phrase::new(text);
         let expr = parse(&mut phrase, 0)?;
         phrase.end()?;
@@ -86,11 +86,6 @@ impl InputExpr {
             _ => None,
         }
     }
-
-    /// Whether gradient flows back through it.
-    pub fn passes_gradient(&self) -> bool {
-        !matches!(self, InputExpr::Stop(_))
-    }
 }
 
 impl fmt::Display for InputExpr {
@@ -108,7 +103,7 @@ impl fmt::Display for InputExpr {
     }
 }
 
-fn parse(phrase: &mut Phrase<'_>, depth: usize) -> Result<InputExpr, Unexpected> {
+fn parse(phrase: &mut Phrase<'_>, depth: usize) -> Result<InputExpr, Mistake> {
     if depth > MAX_DEPTH {
         return Err(phrase.unexpected("less nesting"));
     }
@@ -148,7 +143,7 @@ fn parse(phrase: &mut Phrase<'_>, depth: usize) -> Result<InputExpr, Unexpected>
 }
 
 /// `x` or `x.field`: four numbers that are a bounding box.
-fn box_of(phrase: &mut Phrase<'_>) -> Result<InputExpr, Unexpected> {
+fn box_of(phrase: &mut Phrase<'_>) -> Result<InputExpr, Mistake> {
     let variable = phrase.name("a box such as `x.position`")?;
     if phrase.accept('.') {
         let field = phrase.name("the name of a field")?;

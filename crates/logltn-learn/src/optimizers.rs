@@ -193,8 +193,7 @@ impl Optimizers {
     }
 }
 
-/// Puts in the optimizer of a block that is new: a host's, or that of a network which is asked about arguments that
-/// only rows which came with a call have.
+/// Puts in the optimizer of a block that is new: a host's, or that of a network which only a question asks about.
 fn cover(
     blocks: &mut Vec<OptimizedBlock>,
     at: usize,
@@ -207,7 +206,7 @@ fn cover(
     }
     let whole = frozen.names.iter().any(|part| belongs(name, part));
     let constants = frozen.constants.iter().filter(|(block, _)| block == name);
-    let optimised = OptimizedBlock {
+    let block = OptimizedBlock {
         name: name.to_string(),
         optimizer: optimizer(kind, length),
         row: None,
@@ -220,7 +219,7 @@ fn cover(
         },
         held: Vec::new(),
     };
-    blocks.insert(at, optimised);
+    blocks.insert(at, block);
 }
 
 /// The optimizer of a block of this many numbers.

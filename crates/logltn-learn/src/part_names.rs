@@ -39,38 +39,21 @@ impl KnowledgeBase {
     /// What is learnt, by the names under which it can be frozen.
     fn learnt(&self) -> Vec<String> {
         let theory = self.theory();
-        let mut names = Vec::new();
         let predicates = theory.predicates.iter().zip(&self.predicates);
-        let learns = |ground: &Ground| match ground {
+        let predicates = predicates.filter(|(_, ground)| match ground {
             Ground::Numbers(_) => false,
             Ground::ClosedForm(form) => !form.learnt().is_empty(),
             Ground::Network(_) | Ground::Learnable { .. } | Ground::Host => true,
-        };
-        names.extend(
-            predicates
-                .filter(|(_, ground)| learns(ground))
-                .map(|(p, _)| p.name.clone()),
-        );
+        });
         let functions = theory.functions.iter().zip(&self.functions);
-        names.extend(
-            functions
-                .filter(|(_, behind)| behind.is_some())
-                .map(|(f, _)| f.name.clone()),
-        );
-        names.extend(self.networks.keys().map(|name| format!("networks.{name}")));
         let sorts = theory.sorts.iter().zip(&self.vectors);
-        names.extend(
-            sorts
-                .filter(|(_, vectors)| vectors.learnable.is_some())
-                .map(|(s, _)| s.name.clone()),
-        );
         let constants = theory.constants.iter().zip(&self.learnable_constants);
-        names.extend(
-            constants
-                .filter(|(_, width)| width.is_some())
-                .map(|(c, _)| c.name.clone()),
-        );
-        names
+        (predicates.map(|(p, _)| p.name.clone()))
+            .chain(functions.filter_map(|(f, of)| of.as_ref().map(|_| f.name.clone())))
+            .chain(self.networks.keys().map(|name| format!("networks.{name}")))
+            .chain(sorts.filter_map(|(s, of)| of.learnable.map(|_| s.name.clone())))
+            .chain(constants.filter_map(|(c, width)| width.map(|_| c.name.clone())))
+            .collect()
     }
 }
 

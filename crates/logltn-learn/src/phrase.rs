@@ -1,18 +1,46 @@
 //! Little expressions inside strings: `stop(type(x))`, `dist(Point, Point)`.
 
-use logltn::Span;
+use logltn::{Code, Diagnostic, Source, Span};
 
 use crate::spanned::Spanned;
 
-/// Something in an expression that does not belong there.
+/// Something wrong with an expression, at a place in its text.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Unexpected {
+pub struct Mistake {
+    /// Which kind.
+    pub code: Code,
     /// Where in the text.
     pub span: Span,
     /// What to write beside that place.
     pub label: String,
-    /// "expected …, found …".
+    /// The whole of it.
     pub message: String,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+impl Mistake {
+    pub(crate) fn new(code: Code, span: Span, label: &str, message: impl Into<String>) -> Mistake {
+        Mistake {
+            code,
+            span,
+            label: label.to_string(),
+            message: message.into(),
+            help: None,
+        }
+    }
+
+    pub(crate) fn help(self, help: impl Into<String>) -> Mistake {
+        let help = Some(help.into());
+        Mistake { help, ..self }
+    }
+
+    /// As a diagnostic, with the place that its span is in `source`.
+    pub(crate) fn shown(self, source: &Source, span: Span) -> Diagnostic {
+        Diagnostic::error(self.code, self.message)
+            .at(source, span, self.label)
+            .maybe_help(self.help)
+    }
 }
 
 /// A cursor over a text.
@@ -42,7 +70,7 @@ impl<'t> Phrase<'t> {
     }
 
     /// Consumes `symbol`, which must come next.
-    pub fn expect(&mut self, symbol: char) -> Result<(), Unexpected> {
+    pub fn expect(&mut self, symbol: char) -> Result<(), Mistake> {
         match self.accept(symbol) {
             true => Ok(()),
             false => Err(self.unexpected(&format!("`{symbol}`"))),
@@ -50,7 +78,7 @@ impl<'t> Phrase<'t> {
     }
 
     /// A name: letters, digits and `_`, not starting with a digit.
-    pub fn name(&mut self, what: &str) -> Result<Spanned<String>, Unexpected> {
+    pub fn name(&mut self, what: &str) -> Result<Spanned<String>, Mistake> {
         let rest = self.rest();
         let length =
             (rest.find(|c: char| !(c.is_alphanumeric() || c == '_'))).unwrap_or(rest.len());
@@ -83,7 +111,7 @@ impl<'t> Phrase<'t> {
     }
 
     /// A number such as `2`, `.5` or `1e-3`, if one comes next.
-    pub fn number(&mut self) -> Result<Option<Spanned<f64>>, Unexpected> {
+    pub fn number(&mut self) -> Result<Option<Spanned<f64>>, Mistake> {
         let rest = self.rest();
         let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
         let mut length = digits(rest);
@@ -104,16 +132,20 @@ impl<'t> Phrase<'t> {
                 self.position += length;
                 Ok(Some(Spanned::new(number, span)))
             }
-            _ => Err(Unexpected {
-                span,
-                label: "too large".to_owned(),
-                message: format!("`{}` is too large a number", &rest[..length.min(60)]),
-            }),
+            _ => {
+                let what = format!("`{}` is too large a number", &rest[..length.min(60)]);
+                Err(Mistake::new(
+                    Code::MalformedExpression,
+                    span,
+                    "too large",
+                    what,
+                ))
+            }
         }
     }
 
     /// Nothing may be left.
-    pub fn end(&mut self) -> Result<(), Unexpected> {
+    pub fn end(&mut self) -> Result<(), Mistake> {
         match self.rest() {
             "" => Ok(()),
             _ => Err(self.unexpected("nothing more")),
@@ -121,7 +153,7 @@ impl<'t> Phrase<'t> {
     }
 
     /// What comes next is not what was expected.
-    pub fn unexpected(&mut self, expected: &str) -> Unexpected {
+    pub fn unexpected(&mut self, expected: &str) -> Mistake {
         let rest = self.rest();
         let token = rest
             .find(|c: char| !(c.is_alphanumeric() || c == '_'))
@@ -134,24 +166,21 @@ impl<'t> Phrase<'t> {
             token if token.len() > 60 => "something else".to_owned(),
             token => format!("`{token}`"),
         };
-        Unexpected {
-            span: Span::new(self.position, self.position + token),
-            label: format!("expected {expected}"),
-            message: format!("expected {expected}, found {found}"),
-        }
+        let span = Span::new(self.position, self.position + token);
+        let label = format!("expected {expected}");
+        let what = format!("{label}, found {found}");
+        Mistake::new(Code::MalformedExpression, span, &label, what)
     }
 }
 
 /// `dist(Point, Point)`: the two sorts.
-pub fn parse_distance(text: &str) -> Result<[Spanned<String>; 2], Unexpected> {
+pub fn parse_distance(text: &str) -> Result<[Spanned<String>; 2], Mistake> {
     let mut phrase = Phrase::new(text);
     let name = phrase.name("`dist(S, S)` for a sort S")?;
     if name.as_str() != "dist" {
-        return Err(Unexpected {
-            span: name.span,
-            label: "only `dist` is known".to_owned(),
-            message: format!("expected `dist(S, S)` for a sort S, found `{}`", name.value),
-        });
+        let what = format!("expected `dist(S, S)` for a sort S, found `{}`", name.value);
+        let (code, label) = (Code::MalformedExpression, "only `dist` is known");
+        return Err(Mistake::new(code, name.span, label, what));
     }
     phrase.expect('(')?;
     let first = phrase.name("the name of a sort")?;

@@ -1,10 +1,13 @@
 //! What a predicate or a function says of individuals: truth degrees, classes, values.
 
+use std::ops::Range;
+
 use logltn::theory::{ArgumentSort, FunctionId, PredicateId};
 use logltn::{Code, Diagnostic, Diagnostics, FunctionData, Output, Theory, did_you_mean};
 
 use crate::asked_rows::AskedRows;
 use crate::degrees::degrees;
+use crate::given_numbers::place;
 use crate::knowledge::{Ground, KnowledgeBase};
 use crate::model::{Model, Rows};
 use crate::predictions::{Answers, Predictions};
@@ -195,15 +198,7 @@ impl Asked {
     /// Rows `from..to` of all tuples of individuals, the last argument changing fastest.
     pub fn some_tuples(&self, knowledge: &KnowledgeBase, from: u64, to: u64) -> Vec<u32> {
         let sizes = self.sizes(knowledge).unwrap_or_default();
-        let mut tuples = vec![0; (to - from) as usize * sizes.len()];
-        for (row, tuple) in (from..to).zip(tuples.chunks_exact_mut(sizes.len().max(1))) {
-            let mut rest = row;
-            for (individual, &size) in tuple.iter_mut().zip(&sizes).rev() {
-                *individual = (rest % size as u64) as u32;
-                rest /= size as u64;
-            }
-        }
-        tuples
+        tuples(&sizes, from..to)
     }
 
     /// Makes sure that a model can be asked. Its parameters do not change after that.
@@ -303,13 +298,9 @@ impl Asked {
     ) -> Vec<f64> {
         // What is given by data has individuals only.
         let sizes = self.sizes(knowledge).unwrap_or_default();
-        let place = |row: &[u32]| {
-            let digits = sizes.iter().zip(row);
-            digits.fold(0, |place, (size, &i)| place * size + i as usize)
-        };
         match values {
             FunctionData::Individuals(values) => (rows.iter())
-                .filter_map(|row| values.get(place(row)))
+                .filter_map(|row| values.get(place(&sizes, row.iter().copied())?))
                 .map(|&i| f64::from(i))
                 .collect(),
             FunctionData::Reals(_) => (rows.iter())
@@ -366,4 +357,17 @@ impl Asked {
         }
         Ok(())
     }
+}
+
+/// Some of the tuples of individuals of sorts of these sizes, the last changing fastest.
+pub(crate) fn tuples(sizes: &[usize], rows: Range<u64>) -> Vec<u32> {
+    let mut tuples = vec![0; (rows.end - rows.start) as usize * sizes.len()];
+    for (row, tuple) in rows.zip(tuples.chunks_exact_mut(sizes.len().max(1))) {
+        let mut rest = row;
+        for (individual, &size) in tuple.iter_mut().zip(sizes).rev() {
+            *individual = (rest % size as u64) as u32;
+            rest /= size as u64;
+        }
+    }
+    tuples
 }

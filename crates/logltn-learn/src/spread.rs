@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use logltn::{Engine, OutputKind};
 
+use crate::given_numbers::place;
 use crate::knowledge::{Ground, KnowledgeBase};
 
 /// What the members before this one say, for an ensemble whose members are to disagree where the theory permits it.
@@ -94,10 +95,11 @@ impl Spread {
             if let Some((weight, members, said)) = said {
                 let sizes = &self.sizes[predicate];
                 for row in 0..rows {
-                    let individuals = engine.requests()[request].row(row).iter().zip(sizes);
-                    let place = individuals.fold(0, |at, (i, size)| at * size + *i as usize);
+                    let individuals = engine.requests()[request].row(row).iter().copied();
                     // A learnable constant is none of the individuals queried before.
-                    let Some(said) = said.get(place * width..(place + 1) * width) else {
+                    let Some(said) = place(sizes, individuals)
+                        .and_then(|place| said.get(place * width..(place + 1) * width))
+                    else {
                         continue;
                     };
                     let own = &self.probabilities[row * width..(row + 1) * width];

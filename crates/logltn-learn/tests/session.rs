@@ -1,13 +1,11 @@
 //! What a session does in memory: mistakes at once, the same bits after a restart and on any number of threads,
-//! answers, code behind predicates, and what may change between steps.
+//! answers, code behind predicates, and what axioms have of their own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use logltn::{
-    AxiomParameters, Code, ColumnData, Diagnostics, FunctionData, Output, Parameters, Request,
-};
+use logltn::{Code, ColumnData, Diagnostics, FunctionData, Output, Parameters, Request};
 use logltn_learn::{
     AxiomSettings, Behind, Builder, By, Constant, Curve, Grounding, Individuals, Known, Length,
     Metric, MetricKind, Network, Optimizer, Param, Phase, Schedule, Session,
@@ -165,21 +163,6 @@ fn what_axioms_have_of_their_own_survives_a_restart() {
         assert_eq!(losses(&mut second), expected[at..], "from step {at}");
         assert_eq!(second.weights(), whole.weights());
     }
-    // What the program sets ends the schedule, also after a restart.
-    let mut first = session();
-    first.step().expect("a step");
-    let fixed = AxiomParameters {
-        alpha: Some(6.0),
-        ..AxiomParameters::default()
-    };
-    first.set_axiom_parameters("some", fixed).expect("an axiom");
-    first.set_weight("some[red]", 4.0).expect("an axiom");
-    let mut second = session();
-    second.restore(&first.state()).expect("the same training");
-    assert_eq!(second.axioms(), first.axioms());
-    let (a, b) = (losses(&mut first), losses(&mut second));
-    assert_eq!(a, b);
-    assert_ne!(a, expected[1..]);
 }
 
 #[test]
@@ -338,43 +321,38 @@ fn networks_and_metrics_that_do_not_fit_are_found_together() {
 }
 
 #[test]
-fn axioms_have_weights_and_parameters_that_can_change() {
+fn an_axioms_own_parameters_hold_inside_it_alone() {
     let text = "sort P  predicate p(P)  predicate q(P)
         axiom a: exists x: P. p(x)
         axiom b for k: P: q(k) or p(k)
         axiom c (weight 2): forall x: P. q(x)";
     let numbers = |t: f64| vec![t, 0.5 * t, -t];
-    let session = |weight: f64| {
-        let text = text.replace("weight 2", &format!("weight {weight}"));
-        Session::builder(text)
+    let session = |weight: f64, settings: &[(&str, AxiomSettings)]| {
+        let settings = settings.iter().map(|(n, s)| (n.to_string(), s.clone()));
+        let builder = Session::builder(text.replace("weight 2", &format!("weight {weight}")))
             .numbers("p", numbers(1.0), Output::sigmoid())
             .predicate("q", Network::mlp(&[3], Activation::Tanh), Output::sigmoid())
             .sort("P", Individuals::named(["ann", "bob", "eve"]).learnable(2))
             .learning_rate(0.1)
-            .steps(20)
+            .steps(20);
+        builder.training(|training| training.axioms = settings.collect())
     };
     let at = |alpha: f64| Parameters {
         alpha,
         ..Parameters::default()
     };
-    let mut changed = built(session(2.0));
-    let mut written = built(session(7.0));
-    changed.set_weight("c", 7.0).expect("a weight");
-    assert_eq!(changed.axioms(), written.axioms());
-    for _ in 0..3 {
-        assert_eq!(
-            changed.step().expect("a step"),
-            written.step().expect("a step")
-        );
-    }
-    // Its own α inside one axiom, the step's in the others; a family's name means its members.
-    let own = AxiomParameters {
-        alpha: Some(5.0),
-        ..AxiomParameters::default()
+    let of = |weight, alpha: Option<f64>| AxiomSettings {
+        weight,
+        alpha: alpha.map(Schedule::from),
+        ..AxiomSettings::default()
     };
-    changed.set_axiom_parameters("b", own).expect("a parameter");
+    let mut written = built(session(7.0, &[]));
+    let mut given = built(session(2.0, &[("c", of(Some(7.0), None))]));
+    assert_eq!(given.axioms(), written.axioms());
+    // Its own α inside one axiom, the step's in the others; a family's name means its members.
+    let mut own = built(session(7.0, &[("b", of(None, Some(5.0)))]));
     let [now, then, five] = [
-        changed.evaluate(&at(1.0)),
+        own.evaluate(&at(1.0)),
         written.evaluate(&at(1.0)),
         written.evaluate(&at(5.0)),
     ]
@@ -382,35 +360,19 @@ fn axioms_have_weights_and_parameters_that_can_change() {
     assert_eq!(now[0], then[0]);
     assert_eq!(now[1..4], five[1..4]);
     assert_ne!(now[1..4], then[1..4]);
-    assert_ne!(
-        changed.step().expect("a step"),
-        written.step().expect("a step")
-    );
-    // All of it is part of the state.
-    let state = changed.state();
-    let mut again = built(session(2.0));
-    again.restore(&state).expect("the same training");
-    assert_eq!(again.state(), state);
-    assert_eq!(losses(&mut again), losses(&mut changed));
-    // And what is wrong changes nothing.
-    for (errors, part) in [
-        (again.set_weight("d", 1.0), "no axiom `d`"),
-        (again.set_weight("a", -1.0), "at least 0 and finite"),
-        (
-            again.set_axiom_parameters(
-                "a",
-                AxiomParameters {
-                    p_forall: Some(0.5),
-                    ..own
-                },
-            ),
-            "`p_forall` must be between 1",
-        ),
+    let [one, same, other] =
+        [&mut written, &mut given, &mut own].map(|s| s.step().expect("a step"));
+    assert_eq!(one, same);
+    assert_ne!(one, other);
+    for (axiom, settings, part) in [
+        ("d", of(Some(1.0), None), "no axiom `d`"),
+        ("a", of(Some(-1.0), None), "at least 0 and finite"),
+        ("a", of(None, Some(-1.0)), "`alpha` must be"),
     ] {
-        let errors = errors.expect_err("a mistake").to_string();
+        let errors = session(2.0, &[(axiom, settings)]).build().err();
+        let errors = errors.expect("a mistake").to_string();
         assert!(errors.contains(part), "{errors}");
     }
-    assert_eq!(again.axioms(), changed.axioms());
 }
 
 #[test]
@@ -477,78 +439,6 @@ fn predictions_are_the_numbers_behind_the_axioms() {
     assert!((found.sat - expected).abs() < 1e-12);
     let gradients = found.gradients[0].as_ref().expect("by its numbers");
     assert!((gradients[1] + 0.5 * (1.0 - 1.0 / (1.0 + (-1.0_f64).exp()))).abs() < 1e-12);
-}
-
-#[test]
-fn rows_that_come_with_the_step_are_as_good_as_those_of_a_table() {
-    let theory = "sort P  sort C = 0..2  table t(x: P, n: Int)  function f(P): P  predicate c(P, C)
-        axiom a: forall (x, n) in t. exists k: C where k >= n. c(x, k)
-        axiom b: forall (x, n) in t. c(f(x), 0)
-        axiom c: forall x: P. exists k: C. c(x, k)";
-    let network = || Network::mlp(&[3], Activation::Tanh);
-    let session = || {
-        Session::builder(theory)
-            .sort("P", Individuals::features([2], POINTS.to_vec()))
-            .function("f", network())
-            .predicate("c", network(), Output::softmax())
-            .learning_rate(0.05)
-            .steps(6)
-    };
-    let rows = |x: &[u32], n: &[i64]| {
-        vec![
-            ColumnData::Individuals(x.to_vec()),
-            ColumnData::Int(n.to_vec()),
-        ]
-    };
-    let (first, second) = (rows(&[0, 3, 1], &[1, 2, 0]), rows(&[4], &[2]));
-    let mut streaming = built(session().streamed("t"));
-    let mut losses = Vec::new();
-    for columns in [&first, &second, &first, &first, &second, &second] {
-        streaming
-            .stream(&[], [("t", columns.clone())])
-            .expect("rows");
-        losses.push(streaming.step().expect("a step").loss);
-    }
-    // The first step is that of a session with these rows for good.
-    let mut fixed = built(session().table("t", first.clone()));
-    let expected = fixed.step().expect("a step").loss;
-    assert!((losses[0] - expected).abs() < 1e-6, "{losses:?} {expected}");
-    // Questions are about the rows that came last.
-    let truths = |session: &mut Session| {
-        session
-            .evaluate(&Parameters::default())
-            .expect("truths")
-            .truths
-    };
-    let mut again = built(session().table("t", second.clone()));
-    again
-        .restore_weights(&streaming.weights())
-        .expect("the same networks");
-    for (a, b) in truths(&mut streaming).iter().zip(truths(&mut again)) {
-        assert!((a - b).abs() < 1e-12);
-    }
-    // A state continues with the same bits, once the rows that make all networks have come.
-    let mut half = built(session().streamed("t"));
-    for columns in [&first, &second, &first] {
-        half.stream(&[], [("t", columns.clone())]).expect("rows");
-        half.step().expect("a step");
-    }
-    let mut rest = built(session().streamed("t"));
-    rest.stream(&[], [("t", first.clone())]).expect("rows");
-    rest.restore(&half.state()).expect("the same training");
-    for (at, columns) in [(3, &first), (4, &second), (5, &second)] {
-        rest.stream(&[], [("t", columns.clone())]).expect("rows");
-        let loss = rest.step().expect("a step").loss;
-        assert_eq!(loss.to_bits(), losses[at].to_bits(), "step {at}");
-    }
-    for (errors, part) in [
-        (rest.stream(&[], [("u", Vec::new())]), "no table `u`"),
-        (rest.stream(&[("P", 3)], []), "does not come with a call"),
-        (rest.stream(&[], [("t", rows(&[9], &[0]))]), "out of range"),
-    ] {
-        let errors = errors.expect_err("a mistake").to_string();
-        assert!(errors.contains(part), "{errors}");
-    }
 }
 
 /// Says 0 of everything, and keeps what it was asked for.

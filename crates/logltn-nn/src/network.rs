@@ -330,6 +330,11 @@ impl Network {
         output
     }
 
+    /// What the last pass forward found, one row after another; there may be more behind that.
+    pub fn outputs(&self) -> &[f32] {
+        &self.output
+    }
+
     /// From the gradient of a loss by the outputs of the last [`forward`](Self::forward): **adds** the gradients by
     /// the parameters to [`gradients`](Self::gradients), and if it is wanted, stores the gradient by the inputs.
     /// The parameters must still be those of the forward pass.

@@ -127,6 +127,11 @@ impl LayerSpec {
         }
     }
 
+    /// Whether it reads an image alone.
+    pub fn needs_image(self) -> bool {
+        matches!(self.output(Shape::Flat(1)), Err(LayerError::NeedsImage(_)))
+    }
+
     /// How many weights and biases it has.
     fn parameters(self, input: Shape) -> usize {
         match (self, input) {

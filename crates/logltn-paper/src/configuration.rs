@@ -1,7 +1,7 @@
 //! The paper's seven configurations of operators, and one more.
 
 use logltn::{Code, Diagnostic, Semantics, did_you_mean};
-use logltn_learn::{By, Curve, Schedule, Schedules};
+use logltn_learn::{By, Curve, Schedule};
 use logltn_train::manifest::Scheduled;
 use logltn_train::project::Project;
 
@@ -120,11 +120,11 @@ impl Configuration {
             by,
         };
         project.manifest.semantics = self.semantics();
-        project.manifest.schedule = Scheduled::from(Schedules {
-            alpha: line(alpha_end),
-            p: line(6.0),
-            p_forall: Schedule::from(self.p_forall.unwrap_or(2.0)),
-        });
+        project.manifest.schedule = Scheduled {
+            alpha: Some(line(alpha_end)),
+            p: Some(line(6.0)),
+            p_forall: Some(Schedule::from(self.p_forall.unwrap_or(2.0))),
+        };
     }
 
     fn semantics(&self) -> Semantics {

@@ -23,7 +23,7 @@ impl Scheduled {
         let (manifest, _) = Manifest::parse(Source::new("manifest.toml", text), run.path()).ok()?;
         let train = manifest.train.as_ref()?;
         let schedules = manifest.schedule.training();
-        let mut curves = vec![("learning rate", train.learning_rate.value.clone())];
+        let mut curves = vec![("learning rate", train.settings.learning_rate.clone())];
         // What the quantifiers of its semantics have.
         match manifest.semantics.space {
             Space::Log => curves.push(("α", schedules.alpha)),

@@ -3,14 +3,14 @@
 //! An event file is a sequence of frames: a length, its checksum, an event in protocol buffer encoding, its checksum. Only
 //! scalars are written, so the few fields needed are encoded by hand.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use logltn::{Code, Diagnostic};
+use logltn::Diagnostic;
 
-use crate::run_directory::StepRecord;
+use crate::run_directory::{Growing, StepRecord, explain, open};
 
 /// TensorBoard takes every file that has `tfevents` in its name.
 const FILE_NAME: &str = "events.out.tfevents.0.logltn";
@@ -30,8 +30,7 @@ const FILE_NAME: &str = "events.out.tfevents.0.logltn";
 /// ```
 #[derive(Debug)]
 pub struct EventWriter {
-    path: PathBuf,
-    file: BufWriter<File>,
+    file: Growing,
     axiom_tags: Vec<String>,
 }
 
@@ -47,11 +46,18 @@ impl EventWriter {
         after: Option<u64>,
     ) -> Result<EventWriter, Diagnostic> {
         let path = dir.join(FILE_NAME);
-        std::fs::create_dir_all(dir).map_err(|error| explain(dir, &error))?;
-        let file = open_after(&path, after).map_err(|error| explain(&path, &error))?;
+        let wrong = |path: &Path, error: &io::Error| explain(path, "cannot be written", error);
+        std::fs::create_dir_all(dir).map_err(|error| wrong(dir, &error))?;
+        let (file, kept) = kept(&path, after).map_err(|error| wrong(&path, &error))?;
+        let mut file = Growing::cut(&path, file, kept)?;
+        // Every file begins with an event that holds its version.
+        if kept == 0 {
+            let mut first = event(SystemTime::now(), 0);
+            put_bytes(&mut first, 3, b"brain.Event:2");
+            file.append(&frame(&first))?;
+        }
         Ok(EventWriter {
-            path,
-            file: BufWriter::new(file),
+            file,
             axiom_tags: (axiom_names.iter())
                 .map(|name| format!("axioms/{name}"))
                 .collect(),
@@ -81,7 +87,7 @@ impl EventWriter {
         }
         let mut event = event(time, record.step);
         put_bytes(&mut event, 5, &summary);
-        write_frame(&mut self.file, &event).map_err(|error| explain(&self.path, &error))
+        self.file.append(&frame(&event))
     }
 
     /// Brings all events to disk.
@@ -89,56 +95,31 @@ impl EventWriter {
     /// # Errors
     /// If the file cannot be written.
     pub fn sync(&mut self) -> Result<(), Diagnostic> {
-        (self.file.flush())
-            .and_then(|()| self.file.get_ref().sync_data())
-            .map_err(|error| explain(&self.path, &error))
+        self.file.sync()
     }
 }
 
-fn explain(path: &Path, error: &io::Error) -> Diagnostic {
-    Diagnostic::error(
-        Code::CannotWrite,
-        format!("{}: it cannot be written: {error}", path.display()),
-    )
-}
-
-/// The file, cut after the last whole event of a step up to `after`. Every file begins with an event that holds its
-/// version.
-fn open_after(path: &Path, after: Option<u64>) -> io::Result<File> {
-    let mut file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(path)?;
-    let mut kept = 0;
+/// The file, and how long it is up to the last whole event of a step up to `after`.
+fn kept(path: &Path, after: Option<u64>) -> io::Result<(File, u64)> {
+    let file = open(path)?;
+    let (mut kept, mut frames) = (0, BufReader::new(&file));
     if let Some(after) = after {
-        let mut frames = BufReader::new(&file);
         while let Some(event) = read_frame(&mut frames)?
             && step_of(&event).is_some_and(|step| step <= after)
         {
             kept += FRAME_BYTES + event.len() as u64;
         }
     }
-    file.set_len(kept)?;
-    file.seek(SeekFrom::Start(kept))?;
-    if kept == 0 {
-        let mut first = event(SystemTime::now(), 0);
-        put_bytes(&mut first, 3, b"brain.Event:2");
-        write_frame(&mut file, &first)?;
-    }
-    Ok(file)
+    Ok((file, kept))
 }
 
 /// The bytes of a frame besides its event.
 const FRAME_BYTES: u64 = 16;
 
-fn write_frame(out: &mut impl Write, event: &[u8]) -> io::Result<()> {
+fn frame(event: &[u8]) -> Vec<u8> {
     let length = (event.len() as u64).to_le_bytes();
-    out.write_all(&length)?;
-    out.write_all(&masked_checksum(&length).to_le_bytes())?;
-    out.write_all(event)?;
-    out.write_all(&masked_checksum(event).to_le_bytes())
+    let sums = [&length[..], event].map(|bytes| masked_checksum(bytes).to_le_bytes());
+    [&length[..], &sums[0], event, &sums[1]].concat()
 }
 
 /// The next event; `None` at the end, or if a frame is damaged or cut short.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::common::Folder;
+use logltn::theory::SortId;
 use logltn::{
     ColumnData, Data, Diagnostic, Diagnostics, Engine, Output, Parameters, Plan, PlanOptions,
     Request, Semantics, Source, Theory,
@@ -191,7 +192,10 @@ fn done(code: Code) -> Diagnostics {
     match code {
         Code::TableNotBatched => batch(0, false),
         Code::RowOutOfRange => batch(5, true),
-        Code::NotStreamed => errors(folder(&[]).trainer().stream(&[("Point", 3)], [])),
+        Code::NotStreamed => {
+            let plan = Arc::clone(folder(&[]).trainer().plan());
+            errors(Engine::<f64>::new(plan).stream(&[(SortId(0), 3)], Vec::new()))
+        }
         #[cfg(unix)]
         Code::FileUnreadable => {
             let folder = folder(&[]);

@@ -2,70 +2,44 @@
 
 use std::path::Path;
 
-use logltn::{Diagnostics, Severity, Source};
-use logltn_train::manifest::{Manifest, SortKind, TheoryNames, check_against};
+use logltn::{Diagnostics, Severity, Source, Theory};
+use logltn_train::manifest::{Manifest, check_against};
 
-fn check(text: &str, theory: &TheoryNames) -> Diagnostics {
+fn check(text: &str, theory: &str) -> Diagnostics {
     let result = Manifest::parse(Source::new("m.toml", text), Path::new("."));
     let (manifest, _) = result.unwrap_or_else(|errors| panic!("{errors}"));
-    check_against(&manifest, theory)
+    let theory = Theory::parse(Source::new("t.ltn", theory));
+    let theory = theory.unwrap_or_else(|errors| panic!("{errors}"));
+    check_against(&manifest, &theory, &Default::default())
 }
 
-fn named<V: Clone>(entries: &[(&str, V)]) -> std::collections::BTreeMap<String, V> {
-    entries
-        .iter()
-        .map(|(name, v)| (name.to_string(), v.clone()))
-        .collect()
-}
+const CLUSTERING: &str = "sort Point  sort Cluster = 0..3  param near  predicate C(Point, Cluster)
+    axiom covered: forall x: Point. exists c: Cluster. C(x, c)
+    axiom inhabited: forall c: Cluster. exists x: Point. C(x, c)
+    axiom smooth: forall c: Cluster, x, y: Point where dist(x, y) < near. C(x, c) -> C(y, c)
+";
 
-fn set(names: &[&str]) -> std::collections::BTreeSet<String> {
-    names.iter().map(|name| name.to_string()).collect()
-}
-
-fn columns(names: &[&str]) -> Vec<String> {
-    names.iter().map(|name| name.to_string()).collect()
-}
-
-fn clustering() -> TheoryNames {
-    TheoryNames {
-        sorts: named(&[("Point", SortKind::Data), ("Cluster", SortKind::Range)]),
-        predicates: named(&[("C", 2)]),
-        params: set(&["near"]),
-        axioms: set(&["covered", "inhabited", "smooth"]),
-        ..TheoryNames::default()
-    }
-}
-
-fn pascal_part() -> TheoryNames {
-    TheoryNames {
-        sorts: named(&[("Box", SortKind::Data), ("Type", SortKind::Data)]),
-        tables: named(&[
-            ("ontology", columns(&["whole", "part"])),
-            ("labelled", columns(&["x", "t"])),
-            ("pairs", columns(&["x", "y"])),
-        ]),
-        predicates: named(&[("type", 2), ("part_of", 2)]),
-        axioms: set(&["types", "positives", "negatives", "whole_to_parts"]),
-        ..TheoryNames::default()
-    }
-}
+const PASCAL_PART: &str = "sort Box  sort Type  table ontology(whole: Type, part: Type)
+    table labelled(x: Box, t: Type)  table pairs(x: Box, y: Box)
+    predicate type(Box, Type)  predicate part_of(Box, Box)
+    axiom types: forall (x, t) in labelled. type(x, t)
+    axiom positives: forall (x, y) in pairs. part_of(x, y)
+    axiom negatives: forall (x, y) in pairs. not part_of(y, x)
+    axiom whole_to_parts for w: Type: forall x, y: Box. (part_of(x, y) and type(y, w)) -> type(x, w)
+";
 
 #[test]
 fn the_examples_fit() {
-    let found = check(include_str!("manifests/clustering.toml"), &clustering());
+    let found = check(include_str!("manifests/clustering.toml"), CLUSTERING);
     assert!(found.is_empty(), "{found}");
-    let found = check(include_str!("manifests/pascal_part.toml"), &pascal_part());
+    let found = check(include_str!("manifests/pascal_part.toml"), PASCAL_PART);
     assert!(found.is_empty(), "{found}");
 }
 
 #[test]
 fn everything_missing() {
-    let theory = TheoryNames {
-        tables: named(&[("pairs", columns(&["x", "y"]))]),
-        functions: named(&[("f", 1)]),
-        constants: set(&["alice"]),
-        ..clustering()
-    };
+    let rest = "table pairs(x: Point, y: Point)  function f(Point): Point  constant alice: Point";
+    let theory = format!("{CLUSTERING}{rest}");
     let found = check("theory = \"t.ltn\"\n", &theory);
     insta::assert_snapshot!(found.to_string());
     // What has no grounding can still come from host code.
@@ -108,7 +82,7 @@ metrics = [{ metric = "mrr", predicate = "c", of = "x", filter = ["T"], rows = "
            { metric = "balanced_accuracy", predicate = "C", labels = "Point" },
            { metric = "accuracy", predicate = "C", labels = "Points" }]
 "#;
-    insta::assert_snapshot!(check(text, &clustering()).to_string());
+    insta::assert_snapshot!(check(text, CLUSTERING).to_string());
 }
 
 #[test]
@@ -127,19 +101,16 @@ args = ["x", "y"]
 network = { mlp = [4], inputs = ["type(x)", "type(x, y)", "tpye(y)"] }
 output = "sigmoid"
 "#;
-    insta::assert_snapshot!(check(text, &pascal_part()).to_string());
+    insta::assert_snapshot!(check(text, PASCAL_PART).to_string());
 }
 
 #[test]
 fn a_network_that_reads_its_own_output_through_a_shared_trunk() {
-    let theory = TheoryNames {
-        predicates: named(&[("p", 1), ("q", 0)]),
-        ..TheoryNames::default()
-    };
+    let theory = "sort P  predicate p(P)  predicate q()";
     let text = "theory = \"t.ltn\"\n[networks.trunk]\nmlp = []\ninputs = [\"p(x)\"]\n\
                 [predicates.p]\nargs = [\"x\"]\nnetwork = \"trunk\"\noutput = \"sigmoid\"\n\
                 [predicates.q]\nlogits = \"q.csv\"\noutput = \"softmax\"\n";
-    let found = check(text, &theory).to_string();
+    let found = check(text, theory).to_string();
     assert!(
         found.contains("the network of `p` reads itself: `p` → `p`"),
         "{found}"
@@ -151,17 +122,15 @@ fn a_network_that_reads_its_own_output_through_a_shared_trunk() {
 #[test]
 fn long_chains_of_inputs_do_not_overflow_the_stack() {
     let n = 20_000;
-    let mut text = String::from("theory = \"t.ltn\"\n");
+    let mut text = String::from("theory = \"t.ltn\"\n[sorts.P]\nindividuals = [\"a\"]\n");
+    let mut theory = String::from("sort P\n");
     for i in 0..n {
+        theory += &format!("predicate p{i}(P)\n");
         let next = (i + 1) % n;
         text += &format!(
             "[predicates.p{i}]\nargs = [\"x\"]\nnetwork = {{ mlp = [], inputs = [\"p{next}(x)\"] }}\noutput = \"sigmoid\"\n"
         );
     }
-    let theory = TheoryNames {
-        predicates: (0..n).map(|i| (format!("p{i}"), 1)).collect(),
-        ..TheoryNames::default()
-    };
     let found = check(&text, &theory);
     assert_eq!(found.error_count(), 1);
 }

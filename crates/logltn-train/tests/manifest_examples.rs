@@ -48,30 +48,25 @@ fn clustering() {
     };
     assert_eq!(output.value, Output::Softmax);
     let network = m.network(network).expect("its own network");
-    let widths = vec![16, 16, 16];
-    assert_eq!(
-        network.body,
-        NetworkBody::Mlp {
-            widths,
-            activation: Activation::Elu
-        }
-    );
+    assert_eq!(network.shorthand.as_deref(), Some("mlp 16-16-16"));
+    let layers = logltn_learn::Network::mlp(&[16; 3], Activation::Elu).layers;
+    assert_eq!(network.layers, layers);
     assert_eq!(network.inputs, None);
 
     assert_eq!(
         m.schedule.alpha,
         Some(Schedule::new(Curve::Linear { from: 1.0, to: 4.0 }))
     );
-    assert_eq!(m.schedule.p, Schedule::from(2.0));
+    assert_eq!(m.schedule.training().p, Schedule::from(2.0));
     assert_eq!(m.schedule.last(false).alpha, 4.0);
 
     let train = m.train.as_ref().expect("[train]");
     assert_eq!(train.phases.len(), 1);
     assert_eq!(train.phases[0].length, Length::Steps(1000));
     assert_eq!(train.phases[0].axioms, None);
-    assert_eq!(train.optimizer, Optimizer::Adam);
-    assert_eq!(train.learning_rate.value, Schedule::from(0.002));
-    assert_eq!(train.seed, 0);
+    assert_eq!(train.settings.optimizer, Optimizer::Adam);
+    assert_eq!(train.settings.learning_rate, Schedule::from(0.002));
+    assert_eq!(train.settings.seed, 0);
     assert_eq!(m.evaluate, None);
 }
 
@@ -111,7 +106,7 @@ fn pascal_part() {
             "containment(y.position, x.position)",
         ]
     );
-    assert!(!inputs[0].passes_gradient());
+    assert!(matches!(inputs[0].value, InputExpr::Stop(_)));
     let (symbol, args) = inputs[0].call().expect("reads a predicate");
     assert_eq!((symbol.as_str(), names(args)), ("type", vec!["x"]));
     assert_eq!(m.source.slice(symbol.span), "type");
@@ -218,12 +213,9 @@ fn the_other_keys() {
     let trunk = m
         .network(m.predicates["digit"].network().expect("shared"))
         .expect("trunk");
-    let NetworkBody::Layers(layers) = &trunk.body else {
-        panic!("{trunk:?}")
-    };
-    let layers: Vec<Layer> = layers.iter().map(|layer| layer.value).collect();
+    assert_eq!(trunk.shorthand, None);
     assert_eq!(
-        layers,
+        trunk.layers,
         [
             Layer::Conv {
                 filters: 6,
@@ -240,7 +232,7 @@ fn the_other_keys() {
     let odd = m
         .network(m.predicates["odd"].network().expect("network"))
         .expect("own");
-    assert_eq!(odd.body, NetworkBody::Cnn(Cnn::LeNet));
+    assert_eq!(odd.shorthand.as_deref(), Some("lenet"));
     assert!(matches!(
         m.predicates["a"].grounding,
         Grounding::Logits { .. }
@@ -269,15 +261,15 @@ fn the_other_keys() {
     let train = m.train.as_ref().expect("[train]");
     assert_eq!(train.phases[0].length, Length::Epochs(10));
     assert_eq!(
-        train.optimizer,
+        train.settings.optimizer,
         Optimizer::Sgd {
             momentum: 0.9,
             weight_decay: 1e-4
         }
     );
-    assert_eq!(train.learning_rate.last(), 0.0);
-    assert_eq!(train.seed, u64::MAX);
-    assert_eq!(train.clip_norm, Some(1.0));
+    assert_eq!(train.settings.learning_rate.last(), 0.0);
+    assert_eq!(train.settings.seed, u64::MAX);
+    assert_eq!(train.settings.clip_norm, Some(1.0));
     assert_eq!(train.checkpoint_every, Some(100));
     assert_eq!(train.early_stop.as_ref().map(|stop| stop.patience), Some(3));
     let metrics = &m.evaluate.as_ref().expect("[evaluate]").metrics;

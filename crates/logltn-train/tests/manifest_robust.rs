@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use logltn::Source;
-use logltn_train::manifest::{Manifest, TheoryNames, check_against};
+use logltn::{Source, Theory};
+use logltn_train::manifest::{Manifest, check_against};
 use proptest::prelude::*;
 
 const EXAMPLES: [&str; 2] = [
@@ -16,7 +16,8 @@ fn survive(text: &str) -> bool {
     match Manifest::parse(Source::new("m.toml", text), Path::new(".")) {
         Ok((manifest, warnings)) => {
             assert!(!warnings.has_errors());
-            check_against(&manifest, &TheoryNames::default()).render(false, 20);
+            let theory = Theory::parse(Source::new("t.ltn", "")).expect("nothing");
+            check_against(&manifest, &theory, &Default::default()).render(false, 20);
             true
         }
         Err(errors) => {

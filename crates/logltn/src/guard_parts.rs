@@ -4,17 +4,20 @@ use crate::recursion::deep;
 use crate::theory::*;
 
 macro_rules! visitors {
-    ($(#[$doc:meta])* $part:ident, $visit:ident, $iter:ident $(, $mut:tt)?) => {
+    ($(#[$doc:meta])* $vis:vis $part:ident, $visit:ident, $iter:ident $(, $mut:tt)?) => {
         $(#[$doc])*
-        pub(crate) enum $part<'p> {
+        $vis enum $part<'p> {
+            /// A guard.
             Guard(&'p $($mut)? Guard),
+            /// A number in one.
             Value(&'p $($mut)? Value),
+            /// An individual, or a function's value.
             Term(&'p $($mut)? Term),
         }
 
         impl Guard {
             /// Visits this guard and all parts of it.
-            pub(crate) fn $visit(&$($mut)? self, visit: &mut dyn FnMut($part)) {
+            $vis fn $visit(&$($mut)? self, visit: &mut dyn FnMut($part)) {
                 visit($part::Guard(self));
                 deep(|| match &$($mut)? self.kind {
                     GuardKind::Compare(_, a, b) => {
@@ -66,7 +69,7 @@ macro_rules! visitors {
 
         impl Term {
             /// Visits this term and all parts of it.
-            pub(crate) fn $visit(&$($mut)? self, visit: &mut dyn FnMut($part)) {
+            $vis fn $visit(&$($mut)? self, visit: &mut dyn FnMut($part)) {
                 visit($part::Term(self));
                 if let TermKind::Apply(_, arguments) = &$($mut)? self.kind {
                     deep(|| arguments.$iter().for_each(|a| a.$visit(visit)));
@@ -78,7 +81,7 @@ macro_rules! visitors {
 
 impl Formula {
     /// Visits all parts of its arguments, or of its guard, but not what is in the formulas under it.
-    pub(crate) fn visit_own(&self, visit: &mut dyn FnMut(Part)) {
+    pub fn visit_own(&self, visit: &mut dyn FnMut(Part)) {
         match &self.kind {
             FormulaKind::Atom { arguments, .. } | FormulaKind::Use { arguments, .. } => {
                 arguments.iter().for_each(|a| a.visit(visit));
@@ -90,17 +93,17 @@ impl Formula {
 }
 
 visitors! {
-    /// A part of a guard.
-    Part, visit, iter
+    /// A part of a guard, or of an argument.
+    pub Part, visit, iter
 }
 visitors! {
     /// A part of a guard, to be changed.
-    PartMut, visit_mut, iter_mut, mut
+    pub(crate) PartMut, visit_mut, iter_mut, mut
 }
 
 impl Part<'_> {
     /// The variable that it is.
-    pub fn variable(&self) -> Option<VarId> {
+    pub(crate) fn variable(&self) -> Option<VarId> {
         match self {
             Part::Value(Value {
                 kind: ValueKind::Number(id),

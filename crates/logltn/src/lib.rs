@@ -113,6 +113,7 @@ pub use engine::{
     Witness,
 };
 pub use format::format;
+pub use guard_parts::Part;
 
 pub use identify::{Identified, Identify, LabelNext, Support, SupportKind};
 pub use logltn_diagnostics::early;

@@ -70,7 +70,10 @@ pub fn run(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         level: arguments.level,
         restarts: arguments.restarts,
         steps: arguments.steps,
-        seed: manifest.train.as_ref().map_or(0, |train| train.seed),
+        seed: manifest
+            .train
+            .as_ref()
+            .map_or(0, |train| train.settings.seed),
         semantics: arguments.operators.semantics(manifest.semantics),
         parameters: arguments.operators.parameters(last),
         axioms: manifest.axiom_settings(),

@@ -103,9 +103,13 @@ fn train_ensemble(
     arguments: &Arguments,
     count: usize,
 ) -> Result<Outcome, Diagnostics> {
-    let seed = arguments
-        .seed
-        .unwrap_or_else(|| project.manifest.train.as_ref().map_or(0, |t| t.seed));
+    let seed = arguments.seed.unwrap_or_else(|| {
+        project
+            .manifest
+            .train
+            .as_ref()
+            .map_or(0, |t| t.settings.seed)
+    });
     if !arguments.out.exists() || arguments.resume || arguments.force {
         if let Err(errors) = note_ensemble(&arguments.out, count) {
             return Ok(console::failed(&errors, false));

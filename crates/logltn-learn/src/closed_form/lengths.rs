@@ -2,13 +2,14 @@
 
 use logltn::{Code, Span, did_you_mean};
 
-use super::syntax::{Binary, Expression, Fold, Half, Mistake, Node, Pair};
+use super::syntax::{Binary, Expression, Fold, Half, Node, Pair};
 use super::tape::{Leaf, Op, Shape, Tape};
+use crate::phrase::Mistake;
 use crate::spanned::Spanned;
 
 /// An argument of a closed form.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Given {
+pub(crate) struct Argument {
     pub name: String,
     /// How many numbers it is; 0 if its sort has none.
     pub length: usize,
@@ -18,18 +19,18 @@ pub(crate) struct Given {
     pub sort: Option<String>,
 }
 
-impl Given {
-    pub fn new(name: String, length: usize) -> Given {
-        Given {
+impl Argument {
+    pub fn new(name: String, length: usize) -> Argument {
+        Argument {
             name,
             length,
-            ..Given::default()
+            ..Argument::default()
         }
     }
 }
 
 struct Check<'a> {
-    given: &'a [Given],
+    given: &'a [Argument],
     learn: &'a [(String, Vec<f64>)],
     tape: Tape,
     mistakes: Vec<Mistake>,
@@ -38,7 +39,7 @@ struct Check<'a> {
 /// The program of an expression; or all mistakes, each once.
 pub(super) fn check(
     expression: &Expression,
-    given: &[Given],
+    given: &[Argument],
     learn: &[(String, Vec<f64>)],
 ) -> Result<Tape, Vec<Mistake>> {
     let mut check = Check {

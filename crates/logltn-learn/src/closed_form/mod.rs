@@ -17,12 +17,12 @@ mod tests;
 
 use logltn::{Code, Diagnostic, Diagnostics, Output, OutputKind, Source, Span};
 
+use crate::phrase::Mistake;
 use syntax::Expression;
 
-pub(crate) use lengths::Given;
+pub(crate) use lengths::Argument;
 pub(crate) use plan::Plan;
 pub(crate) use run::{InPlace, Work};
-pub use syntax::Mistake;
 pub(crate) use tape::Tape;
 
 /// A predicate that is arithmetic over its arguments, their fields, numbers, and numbers that are learnt.
@@ -264,7 +264,7 @@ impl ClosedForm {
     }
 
     /// The program that computes it, for arguments of these lengths.
-    pub(crate) fn compile(&self, given: &[Given]) -> Result<Tape, Diagnostics> {
+    pub(crate) fn compile(&self, given: &[Argument]) -> Result<Tape, Diagnostics> {
         let mut wrong = Diagnostics::new();
         let whole = |code, message: String| self.mark(Diagnostic::error(code, message));
         for (i, (name, first)) in self.learn.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! The grammar of closed forms: `margin - norm(h + r - t)`.
 
-use logltn::{Code, Diagnostic, Source, Span, did_you_mean};
+use logltn::{Code, Span, did_you_mean};
 
-use crate::phrase::{Phrase, Unexpected};
+use crate::phrase::{Mistake, Phrase};
 use crate::spanned::Spanned;
 
 /// Deeper than anyone writes; keeps recursion off the end of the stack.
@@ -125,52 +125,6 @@ const ELSEWHERE: [(&str, &str); 10] = [
     ("inner", "write `dot(x, y)`"),
 ];
 
-/// Something wrong with a closed form, at a place in its text.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Mistake {
-    /// Which kind.
-    pub code: Code,
-    /// Where in the text.
-    pub span: Span,
-    /// What to write beside that place.
-    pub label: String,
-    /// The whole of it.
-    pub message: String,
-    /// What to do.
-    pub help: Option<String>,
-}
-
-impl Mistake {
-    pub(super) fn new(code: Code, span: Span, label: &str, message: impl Into<String>) -> Mistake {
-        Mistake {
-            code,
-            span,
-            label: label.to_string(),
-            message: message.into(),
-            help: None,
-        }
-    }
-
-    pub(super) fn help(self, help: impl Into<String>) -> Mistake {
-        let help = Some(help.into());
-        Mistake { help, ..self }
-    }
-
-    /// As a diagnostic, with the place that its span is in `source`.
-    pub(crate) fn shown(self, source: &Source, span: Span) -> Diagnostic {
-        Diagnostic::error(self.code, self.message)
-            .at(source, span, self.label)
-            .maybe_help(self.help)
-    }
-}
-
-impl From<Unexpected> for Mistake {
-    fn from(wrong: Unexpected) -> Mistake {
-        let code = Code::MalformedExpression;
-        Mistake::new(code, wrong.span, &wrong.label, wrong.message)
-    }
-}
-
 impl Expression {
     pub fn parse(text: &str) -> Result<Expression, Mistake> {
         let mut parser = Parser {
@@ -179,8 +133,7 @@ impl Expression {
         };
         parser.sum(0)?;
         if let Some((symbol, help)) = parser.operator_of_others() {
-            let mut wrong =
-                Mistake::from(parser.phrase.unexpected("`+`, `-`, `*`, `/` or the end"));
+            let mut wrong = parser.phrase.unexpected("`+`, `-`, `*`, `/` or the end");
             wrong.span = Span::new(
                 wrong.span.start as usize,
                 wrong.span.start as usize + symbol.len(),
@@ -281,7 +234,7 @@ impl Parser<'_> {
 
     fn primary(&mut self, depth: usize) -> Result<usize, Mistake> {
         if depth > MAX_DEPTH {
-            return Err(self.phrase.unexpected("less nesting").into());
+            return Err(self.phrase.unexpected("less nesting"));
         }
         let start = self.phrase.here();
         if self.phrase.accept('(') {
@@ -292,16 +245,11 @@ impl Parser<'_> {
         }
         if let Some(number) = self.phrase.number()? {
             if !(number.value as f32).is_finite() {
-                return Err(Mistake {
-                    code: Code::ValueOutOfRange,
-                    span: number.span,
-                    message: format!(
-                        "{:e} is more than single precision can hold, which is what closed forms compute in",
-                        number.value
-                    ),
-                    label: String::new(),
-                    help: None,
-                });
+                let what = format!(
+                    "{:e} is more than single precision can hold, which is what closed forms compute in",
+                    number.value
+                );
+                return Err(Mistake::new(Code::ValueOutOfRange, number.span, "", what));
             }
             return Ok(self.push(Node::Number(number.value), number.span));
         }
@@ -322,10 +270,10 @@ impl Parser<'_> {
     /// `)`, or what to write instead of what is there.
     fn close(&mut self) -> Result<(), Mistake> {
         if let Some((_, help)) = self.operator_of_others() {
-            let wrong = Mistake::from(self.phrase.unexpected("`+`, `-`, `*`, `/` or `)`"));
+            let wrong = self.phrase.unexpected("`+`, `-`, `*`, `/` or `)`");
             return Err(wrong.help(help));
         }
-        Ok(self.phrase.expect(')')?)
+        self.phrase.expect(')')
     }
 
     fn call(&mut self, name: Spanned<String>, depth: usize) -> Result<usize, Mistake> {

@@ -5,7 +5,7 @@ use logltn_nn::Floats;
 use proptest::prelude::*;
 
 use super::syntax::{Binary, Expression, Fold, Half, Node, Pair, Unary};
-use super::{ClosedForm, Given, InPlace, Plan, Tape, Work};
+use super::{Argument, ClosedForm, InPlace, Plan, Tape, Work};
 use crate::random::Random;
 
 /// The arguments of the tests: a number, two vectors of three, one of five with fields, three that are longer than what is
@@ -23,9 +23,9 @@ const ARGUMENTS: [(&str, usize); 9] = [
 ];
 const LEARNT: [(&str, usize); 2] = [("rate", 1), ("axis", 3)];
 
-fn given() -> Vec<Given> {
-    let mut given: Vec<Given> = (ARGUMENTS.iter())
-        .map(|(name, length)| Given::new(name.to_string(), *length))
+fn given() -> Vec<Argument> {
+    let mut given: Vec<Argument> = (ARGUMENTS.iter())
+        .map(|(name, length)| Argument::new(name.to_string(), *length))
         .collect();
     given[3].fields = vec![("head".to_string(), 0, 3), ("tail".to_string(), 3, 2)];
     given

@@ -1,8 +1,8 @@
 //! Metrics: how well predicates, functions and axioms do on rows with known answers.
 
 mod answered;
-mod answers;
 mod check;
+mod predicate_at_rows;
 mod ranks;
 mod row_check;
 
@@ -17,7 +17,7 @@ use crate::predict::Asked;
 use crate::spanned::Place;
 use crate::worlds::Worlds;
 pub use answered::{Answered, Compared};
-use answers::Answers;
+use predicate_at_rows::PredicateAtRows;
 use ranks::Ranked;
 use row_check::RowCheck;
 
@@ -219,9 +219,15 @@ struct Measure {
 
 enum Answer {
     /// The right class of each row.
-    Classes { said: Answers, known: Vec<usize> },
+    Classes {
+        said: PredicateAtRows,
+        known: Vec<usize>,
+    },
     /// Whether each row is true.
-    Truths { said: Answers, known: Vec<bool> },
+    Truths {
+        said: PredicateAtRows,
+        known: Vec<bool>,
+    },
     /// Each row is true, and is searched for.
     Ranks(Ranked),
     /// The right value of each row.
@@ -355,7 +361,7 @@ fn classes_or_truths(knowledge: &KnowledgeBase, metric: &Metric) -> Result<Answe
     match &metric.known {
         Known::Truths(rows, known) if against != Against::Classes => {
             let tuples = check::tuples(knowledge, metric, arguments, rows, known.len())?;
-            let said = Answers::new(asked, tuples, known.len());
+            let said = PredicateAtRows::new(asked, tuples, known.len());
             let known = known.clone();
             Ok(Answer::Truths { said, known })
         }
@@ -387,7 +393,7 @@ fn classes_or_truths(knowledge: &KnowledgeBase, metric: &Metric) -> Result<Answe
                 _ => AskedRows::default(),
             };
             let count = tuples.arguments.len() / arguments.len().max(1);
-            let said = Answers::new(asked, tuples, count);
+            let said = PredicateAtRows::new(asked, tuples, count);
             let known = said.classes.iter().map(|&c| c as usize).collect();
             Ok(Answer::Classes { said, known })
         }

@@ -9,7 +9,7 @@ use logltn::{Code, ColumnData, Diagnostics, OutputKind};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::answers::Answers;
+use super::predicate_at_rows::PredicateAtRows;
 use super::{Known, Metric, check};
 use crate::asked_rows::AskedRows;
 use crate::knowledge::{Ground, KnowledgeBase};
@@ -268,7 +268,7 @@ impl Ranked {
             arguments: tuples,
             numbers: self.numbers.clone(),
         };
-        Answers::new(self.asked.clone(), rows, count).scores(knowledge, model, worlds)
+        PredicateAtRows::new(self.asked.clone(), rows, count).scores(knowledge, model, worlds)
     }
 }
 

@@ -2,12 +2,6 @@
 
 use proptest::prelude::*;
 
-use super::accuracy::{accuracy, accuracy_of_truths};
-use super::counts::*;
-use super::mae::mae;
-use super::matched_accuracy::matched_accuracy;
-use super::r2::r2;
-use super::rmse::rmse;
 use super::*;
 
 fn average_precision(scores: &[f64], positive: &[bool]) -> Result<f64, MetricError> {

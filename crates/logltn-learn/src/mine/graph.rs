@@ -1,7 +1,7 @@
 //! Tables as a graph: individuals, and relations between two of them.
 
 use logltn::theory::*;
-use logltn::{Code, ColumnData, Data, Diagnostic, Diagnostics};
+use logltn::{Code, ColumnData, Data, Diagnostic, Diagnostics, Part};
 use rustc_hash::FxHashMap;
 
 /// The relations of some tables, walked in both directions.
@@ -10,10 +10,10 @@ pub(super) struct Graph {
     pub nodes: usize,
     pub relations: Vec<Relation>,
     /// Where each relation leads: forwards at twice its number, backwards at one more.
-    pub steps: Vec<Steps>,
+    pub steps: Vec<Lists<u32>>,
     pub heads: Vec<Head>,
     /// From each individual: where facts of heads lead, and which.
-    pub facts: Facts,
+    pub facts: Lists<(u32, u32)>,
 }
 
 /// Pairs of a table: all rows of one with two columns, or those of one individual in a table with a third column.
@@ -42,46 +42,32 @@ pub(super) struct Head {
     pub facts: u64,
 }
 
-/// Where a relation leads, for each individual in order.
+/// A list for each individual: where a relation leads, or the facts that begin there.
 #[derive(Default)]
-pub(super) struct Steps {
+pub(super) struct Lists<T> {
     offsets: Vec<u32>,
-    to: Vec<u32>,
+    all: Vec<T>,
 }
 
-impl Steps {
-    fn new(nodes: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Steps {
+impl<T: Copy + Default> Lists<T> {
+    /// Of these individuals; each list in the order of the pairs.
+    fn new(nodes: usize, pairs: impl Iterator<Item = (u32, T)> + Clone) -> Lists<T> {
         let mut offsets = vec![0_u32; nodes + 1];
-        pairs
-            .clone()
-            .for_each(|(a, _)| offsets[a as usize + 1] += 1);
+        (pairs.clone()).for_each(|(a, _)| offsets[a as usize + 1] += 1);
         for i in 0..nodes {
             offsets[i + 1] += offsets[i];
         }
         let mut at = offsets.clone();
-        let mut to = vec![0; offsets[nodes] as usize];
+        let mut all = vec![T::default(); offsets[nodes] as usize];
         for (a, b) in pairs {
-            to[at[a as usize] as usize] = b;
+            all[at[a as usize] as usize] = b;
             at[a as usize] += 1;
         }
-        Steps { offsets, to }
+        Lists { offsets, all }
     }
 
-    pub fn from(&self, node: usize) -> &[u32] {
-        &self.to[self.offsets[node] as usize..self.offsets[node + 1] as usize]
-    }
-}
-
-/// The facts from each individual: where they lead, and which heads they are of.
-pub(super) struct Facts {
-    offsets: Vec<u32>,
-    of: Vec<(u32, u32)>,
-}
-
-impl Facts {
-    /// Pairs of an individual and a head, those of one individual together.
-    pub fn from(&self, node: usize) -> &[(u32, u32)] {
-        &self.of[self.offsets[node] as usize..self.offsets[node + 1] as usize]
+    pub fn from(&self, node: usize) -> &[T] {
+        &self.all[self.offsets[node] as usize..self.offsets[node + 1] as usize]
     }
 }
 
@@ -100,10 +86,7 @@ impl Graph {
             relations: Vec::new(),
             steps: Vec::new(),
             heads: Vec::new(),
-            facts: Facts {
-                offsets: Vec::new(),
-                of: Vec::new(),
-            },
+            facts: Lists::default(),
         };
         for &table in tables {
             graph.add(data, table, &bases, &claims);
@@ -174,10 +157,10 @@ impl Graph {
                 has_loops: pairs.iter().any(|(a, b)| a == b),
                 head,
             });
-            let forwards = Steps::new(self.nodes, pairs.iter().copied());
+            let forwards = Lists::new(self.nodes, pairs.iter().copied());
             self.steps.push(forwards);
             let backwards = pairs.iter().map(|&(a, b)| (b, a));
-            self.steps.push(Steps::new(self.nodes, backwards));
+            self.steps.push(Lists::new(self.nodes, backwards));
         }
     }
 
@@ -192,16 +175,11 @@ impl Graph {
         }
         facts.sort_unstable();
         facts.dedup();
-        let mut offsets = vec![0_u32; self.nodes + 1];
-        for &(from, _, head) in &facts {
-            offsets[from as usize + 1] += 1;
+        for &(_, _, head) in &facts {
             self.heads[head as usize].facts += 1;
         }
-        for node in 0..self.nodes {
-            offsets[node + 1] += offsets[node];
-        }
-        let of = facts.into_iter().map(|(_, to, head)| (to, head)).collect();
-        self.facts = Facts { offsets, of };
+        let facts = facts.iter().map(|&(from, to, head)| (from, (to, head)));
+        self.facts = Lists::new(self.nodes, facts);
     }
 }
 
@@ -280,30 +258,21 @@ fn claims(theory: &Theory) -> Vec<Claim> {
 
 /// Every table that a formula reads, rows and guards alike.
 pub(super) fn tables_of(formula: &Formula, found: &mut impl FnMut(TableId)) {
-    fn guard_tables(guard: &Guard, found: &mut impl FnMut(TableId)) {
-        match &guard.kind {
-            GuardKind::Member(table, _) => found(*table),
-            GuardKind::Not(inner) => guard_tables(inner, found),
-            GuardKind::And(members) | GuardKind::Or(members) => {
-                members.iter().for_each(|g| guard_tables(g, found));
-            }
-            GuardKind::Exists(binding, guard, body) => {
-                if let Binding::Rows(table, _) = binding {
-                    found(*table);
-                }
-                guard.iter().for_each(|g| guard_tables(g, found));
-                guard_tables(body, found);
-            }
-            GuardKind::Compare(..) | GuardKind::Same { .. } => {}
-        }
-    }
-    if let FormulaKind::Quantified { binding, guard, .. } = &formula.kind {
-        if let Binding::Rows(table, _) = binding {
+    for formula in formula.parts() {
+        if let FormulaKind::Quantified { binding, .. } = &formula.kind
+            && let Binding::Rows(table, _) = binding
+        {
             found(*table);
         }
-        guard.iter().for_each(|g| guard_tables(g, found));
+        formula.visit_own(&mut |part| {
+            if let Part::Guard(guard) = part
+                && let GuardKind::Member(table, _) | GuardKind::Exists(Binding::Rows(table, _), ..) =
+                    &guard.kind
+            {
+                found(*table);
+            }
+        });
     }
-    (formula.children().into_iter()).for_each(|child| tables_of(child, found));
 }
 
 fn nothing(theory: &Theory, tables: &[TableId]) -> Diagnostic {

@@ -82,7 +82,7 @@ impl Model {
             let unit = &self.units[unit];
             let feed = &unit.feeds[feed];
             let from = feed.start * unit.output_width;
-            let outputs = &unit.outputs[from..][..feed.rows * unit.output_width];
+            let outputs = &unit.network.outputs()[from..][..feed.rows * unit.output_width];
             out.extend(outputs.iter().map(|&x| f64::from(x)));
         }
         self.unless_stopped()?;

@@ -351,7 +351,6 @@ impl<'a> Builder<'a> {
             passes_gradient: false,
             reads_data_only: true,
             inputs: Vec::new(),
-            outputs: Vec::new(),
             by_inputs: Vec::new(),
         });
         Ok(self.model.units.len() - 1)
@@ -458,12 +457,8 @@ impl<'a> Builder<'a> {
         for input in inputs {
             let place = input.place.or(place);
             let expr = InputExpr::parse(&input.text).map_err(|wrong| {
-                let source = Source::new("an input", input.text.as_str());
-                Diagnostic::error(Code::MalformedExpression, wrong.message).at(
-                    &source,
-                    wrong.span,
-                    wrong.label,
-                )
+                let span = wrong.span;
+                wrong.shown(&Source::new("an input", input.text.as_str()), span)
             })?;
             let here = Here { args, shape, place };
             pieces.extend(self.input(&expr, &here, false)?);
@@ -541,17 +536,11 @@ impl<'a> Builder<'a> {
     /// Convolutions read a picture: one argument whose vector is a single array of two or three dimensions.
     fn input_shape(&self, feed: &Feed, layers: &[LayerSpec]) -> Shape {
         let width: usize = feed.pieces.iter().map(Piece::width).sum();
-        let anywhere = |l: &&LayerSpec| {
-            matches!(
-                l,
-                LayerSpec::Activation(_) | LayerSpec::Dropout(_) | LayerSpec::Affine { .. }
-            )
-        };
-        let first = layers.iter().find(|l| !anywhere(l));
-        let wants_image = matches!(
-            first,
-            Some(LayerSpec::Conv { .. } | LayerSpec::Pool(_) | LayerSpec::Flatten)
-        );
+        let same = Ok(Shape::Flat(0));
+        let first = layers
+            .iter()
+            .find(|layer| layer.output(Shape::Flat(0)) != same);
+        let wants_image = first.is_some_and(|layer| layer.needs_image());
         let shape = match feed.pieces.as_slice() {
             [
                 Piece::Vector {

@@ -102,7 +102,8 @@ impl Sources<'_> {
             } => {
                 let other = &self.units[*unit];
                 let row = other.feeds[*feed].start + rows[row] as usize;
-                copy(&other.outputs[row * out.len()..(row + 1) * out.len()], out);
+                let outputs = other.network.outputs();
+                copy(&outputs[row * out.len()..(row + 1) * out.len()], out);
             }
         }
     }

@@ -391,12 +391,10 @@ impl Model {
             let this = &mut self.units[index];
             this.inputs = inputs;
             let (rows, learning) = (this.rows(), this.rows_that_learn());
-            let outputs = match purpose {
+            match purpose {
                 Purpose::Training => this.network.forward_keeping(&this.inputs, rows, learning),
                 Purpose::Looking => this.network.forward_only(&this.inputs, rows),
             };
-            this.outputs.clear();
-            this.outputs.extend_from_slice(outputs);
         }
     }
 

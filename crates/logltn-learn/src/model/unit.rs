@@ -8,6 +8,7 @@ use logltn_nn::Network;
 use rustc_hash::FxHashMap;
 
 use super::table::Table;
+use crate::given_numbers::place;
 
 /// This many rows are looked up between two checks for a stop.
 const ROWS_BETWEEN_LOOKS: usize = 1 << 16;
@@ -29,7 +30,6 @@ pub(crate) struct Unit {
     /// All its inputs are data: if the rows stay, so do the inputs.
     pub reads_data_only: bool,
     pub inputs: Vec<f32>,
-    pub outputs: Vec<f32>,
     pub by_inputs: Vec<f32>,
 }
 
@@ -175,11 +175,7 @@ impl Piece {
         let Piece::Table { places, sizes, .. } = self else {
             return None;
         };
-        let mut digits = places.iter().zip(sizes);
-        digits.try_fold(0, |row, (&place, &size)| {
-            let individual = tuple[place] as usize;
-            (individual < size).then(|| row * size + individual)
-        })
+        place(sizes, places.iter().map(|&place| tuple[place]))
     }
 
     /// Forgets which rows of another unit it reads.

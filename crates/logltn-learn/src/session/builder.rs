@@ -1,8 +1,9 @@
 //! A session put together in memory, piece by piece.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use logltn::theory::{ArgumentSort, SortId, SymbolKind};
+use logltn::theory::{ArgumentSort, FunctionId, PredicateId, SortId, SymbolKind};
 use logltn::{
     Code, ColumnData, ConstantData, Data, Diagnostic, Diagnostics, FunctionData, Labels, Number,
     Output, OutputKind, Points, Semantics, Source, Theory, percentile,
@@ -12,7 +13,7 @@ use super::Session;
 use crate::closed_form::ClosedForm;
 use crate::distances::distances;
 use crate::given_numbers::Numbers;
-use crate::individuals::Individuals;
+use crate::individuals::{Individuals, points};
 use crate::knowledge::{Behind, Ground, KnowledgeBase, Vectors};
 use crate::measure::Metric;
 use crate::model::Grounding;
@@ -26,25 +27,13 @@ use crate::training::{Length, Phase, Training};
 pub struct Builder {
     theory: Source,
     sorts: Vec<(String, Individuals)>,
-    params: Vec<(String, Param)>,
-    constants: Vec<(String, Constant)>,
-    tables: Vec<(String, Vec<ColumnData>)>,
-    streamed: Vec<String>,
-    predicates: Vec<(String, Output, Given)>,
-    functions: Vec<(String, Behind)>,
-    function_values: Vec<(String, FunctionData)>,
-    networks: Vec<(String, Network)>,
+    /// What else is given, in its order.
+    given: Vec<Given>,
     training: Training,
 }
 
-/// What was given for a predicate.
-enum Given {
-    Network(Behind),
-    Numbers(Vec<f64>),
-    Learnable(f64),
-    ClosedForm(ClosedForm),
-    Host(Box<dyn Grounding>),
-}
+/// Something that is given, as what is to be done with it.
+type Given = Box<dyn FnOnce(&mut Grounder) + Send>;
 
 /// The value of a param.
 #[derive(Clone, Debug)]
@@ -88,16 +77,19 @@ impl Builder {
         Builder {
             theory,
             sorts: Vec::new(),
-            params: Vec::new(),
-            constants: Vec::new(),
-            tables: Vec::new(),
-            streamed: Vec::new(),
-            predicates: Vec::new(),
-            functions: Vec::new(),
-            function_values: Vec::new(),
-            networks: Vec::new(),
+            given: Vec::new(),
             training: Training::default(),
         }
+    }
+
+    fn give(
+        mut self,
+        name: &str,
+        give: impl FnOnce(&mut Grounder, &str) + Send + 'static,
+    ) -> Builder {
+        let name = name.to_string();
+        (self.given).push(Box::new(move |grounder| give(grounder, &name)));
+        self
     }
 
     // --- what the theory is grounded in ----------------------------------------------------------
@@ -109,21 +101,19 @@ impl Builder {
     }
 
     /// The value of a param.
-    pub fn param(mut self, param: &str, value: impl Into<Param>) -> Builder {
-        self.params.push((param.into(), value.into()));
-        self
+    pub fn param(self, param: &str, value: impl Into<Param>) -> Builder {
+        let value = value.into();
+        self.give(param, move |all, name| all.param(name, &value))
     }
 
     /// Which individual a constant is.
-    pub fn constant(mut self, constant: &str, is: Constant) -> Builder {
-        self.constants.push((constant.into(), is));
-        self
+    pub fn constant(self, constant: &str, is: Constant) -> Builder {
+        self.give(constant, move |all, name| all.constant(name, is))
     }
 
     /// The rows of a table, column by column.
-    pub fn table(mut self, table: &str, columns: Vec<ColumnData>) -> Builder {
-        self.tables.push((table.into(), columns));
-        self
+    pub fn table(self, table: &str, columns: Vec<ColumnData>) -> Builder {
+        self.give(table, |all, name| all.table(name, columns))
     }
 
     /// The rows of a table, of which each step draws this many.
@@ -139,30 +129,27 @@ impl Builder {
         self
     }
 
-    /// A table whose rows come with each call, see [`Session::stream`].
-    pub fn streamed(mut self, table: &str) -> Builder {
-        self.streamed.push(table.into());
-        self
-    }
-
     /// A network behind a predicate, and what its last layer means.
-    pub fn predicate(
-        mut self,
-        predicate: &str,
-        network: impl Into<Behind>,
-        output: Output,
-    ) -> Builder {
-        let given = Given::Network(network.into());
-        self.predicates.push((predicate.into(), output, given));
-        self
+    pub fn predicate(self, predicate: &str, network: impl Into<Behind>, output: Output) -> Builder {
+        let behind = network.into();
+        self.give(predicate, move |all, name| {
+            all.ground(name, output, |all, id| {
+                let arity = all.knowledge.theory()[id].arguments.len();
+                all.check_args(name, arity, &behind);
+                Some(Ground::Network(behind))
+            });
+        })
     }
 
     /// Numbers behind a predicate, which do not learn: one for each tuple of individuals, the last argument changing
     /// fastest.
-    pub fn numbers(mut self, predicate: &str, values: Vec<f64>, output: Output) -> Builder {
-        let given = Given::Numbers(values);
-        self.predicates.push((predicate.into(), output, given));
-        self
+    pub fn numbers(self, predicate: &str, values: Vec<f64>, output: Output) -> Builder {
+        self.give(predicate, move |all, name| {
+            let numbers = |all: &mut Grounder, id| all.numbers(id, values, output);
+            all.ground(name, output, |all, id| {
+                Some(Ground::Numbers(numbers(all, id)?.into()))
+            });
+        })
     }
 
     /// A logit of its own for each tuple of individuals, which learns and begins with this: a proposition, or a
@@ -187,35 +174,50 @@ impl Builder {
     /// assert!(wet[0] > 1.0, "{wet:?}");
     /// # Ok::<(), logltn::Diagnostics>(())
     /// ```
-    pub fn learnable(mut self, predicate: &str, initial: f64, output: Output) -> Builder {
-        let given = Given::Learnable(initial);
-        self.predicates.push((predicate.into(), output, given));
-        self
+    pub fn learnable(self, predicate: &str, initial: f64, output: Output) -> Builder {
+        self.give(predicate, move |all, name| {
+            if !initial.is_finite() {
+                let what = format!("predicate `{name}`: its first value is {initial}");
+                all.wrong(Code::NotFinite, what);
+            }
+            if let OutputKind::Truth | OutputKind::LogTruth = output.kind {
+                let what = format!("predicate `{name}`: what is learnt is a logit, not a truth");
+                all.wrong(Code::ConflictingKeys, what);
+            }
+            let place = Place::default();
+            all.ground(name, output, |_, _| {
+                Some(Ground::Learnable { initial, place })
+            });
+        })
     }
 
     /// Arithmetic over its arguments behind a predicate, see [`ClosedForm`].
-    pub fn closed_form(mut self, predicate: &str, form: ClosedForm) -> Builder {
-        let (output, given) = (form.output(), Given::ClosedForm(form));
-        self.predicates.push((predicate.into(), output, given));
-        self
+    pub fn closed_form(self, predicate: &str, form: ClosedForm) -> Builder {
+        self.give(predicate, |all, name| {
+            let output = form.output();
+            all.ground(name, output, |_, _| Some(Ground::ClosedForm(form.into())));
+        })
     }
 
     /// Code of your own behind a predicate.
     pub fn host(
-        mut self,
+        self,
         predicate: &str,
         grounding: impl Grounding + 'static,
         output: Output,
     ) -> Builder {
-        let given = Given::Host(Box::new(grounding));
-        self.predicates.push((predicate.into(), output, given));
-        self
+        self.give(predicate, move |all, name| {
+            all.ground(name, output, |all, _| {
+                (all.hosts).push((name.to_string(), Box::new(grounding)));
+                None
+            });
+        })
     }
 
     /// A network behind a function.
-    pub fn function(mut self, function: &str, network: impl Into<Behind>) -> Builder {
-        self.functions.push((function.into(), network.into()));
-        self
+    pub fn function(self, function: &str, network: impl Into<Behind>) -> Builder {
+        let behind = network.into();
+        self.give(function, |all, name| all.function(name, behind))
     }
 
     /// The values of a function that is given by data, one for each tuple of individuals, the last argument changing
@@ -236,15 +238,18 @@ impl Builder {
     /// assert_eq!(session.requests()[0].individuals(), [1]); // asked once, though two have that boss
     /// # Ok::<(), logltn::Diagnostics>(())
     /// ```
-    pub fn function_values(mut self, function: &str, values: FunctionData) -> Builder {
-        self.function_values.push((function.into(), values));
-        self
+    pub fn function_values(self, function: &str, values: FunctionData) -> Builder {
+        self.give(function, |all, name| {
+            let set = all.knowledge.data.set_function(name, values);
+            all.check(set);
+        })
     }
 
     /// Hidden layers that several symbols share, see [`Behind::shared`].
-    pub fn network(mut self, name: &str, network: Network) -> Builder {
-        self.networks.push((name.into(), network));
-        self
+    pub fn network(self, name: &str, network: Network) -> Builder {
+        self.give(name, |all, name| {
+            all.knowledge.networks.insert(name.to_string(), network);
+        })
     }
 
     // --- how it is trained -----------------------------------------------------------------------
@@ -310,57 +315,37 @@ impl Builder {
         }
         let mut found = Diagnostics::new();
         let theory = Theory::parse_as_far_as_possible(self.theory.clone(), &labels, &mut found);
-        let mut grounder = Grounder {
+        if found.has_errors() {
+            return Err(found); // what follows would refer to symbols that do not exist
+        }
+        let mut all = Grounder {
             knowledge: KnowledgeBase {
                 outputs: vec![Output::sigmoid(); theory.predicates.len()],
                 predicates: vec![Ground::Host; theory.predicates.len()],
                 functions: vec![None; theory.functions.len()],
-                networks: self.networks.into_iter().collect(),
+                networks: BTreeMap::new(),
                 vectors: vec![Vectors::default(); theory.sorts.len()],
                 learnable_constants: vec![None; theory.constants.len()],
                 data: Data::new(&theory),
             },
+            batched: self.training.batches.keys().cloned().collect(),
+            hosts: Vec::new(),
             found,
         };
-        if grounder.found.has_errors() {
-            return Err(grounder.found); // what follows would refer to symbols that do not exist
-        }
-        for (name, param) in &self.params {
-            grounder.param(name, param, &self.sorts);
-        }
-        let streamed = self.sorts.iter().filter(|(_, sort)| sort.streamed);
-        let streamed: BTreeSet<String> = streamed.map(|(name, _)| name.clone()).collect();
-        grounder.sorts(self.sorts);
-        for (name, constant) in self.constants {
-            grounder.constant(&name, constant, &streamed);
-        }
-        for (name, columns) in self.tables {
-            let batched = self.training.batches.contains_key(&name);
-            grounder.table(&name, columns, batched);
-        }
-        for name in &self.streamed {
-            let set = grounder.knowledge.data.set_streamed(name);
-            grounder.check(set);
-        }
-        let mut hosts = Vec::new();
-        for (name, output, given) in self.predicates {
-            hosts.extend(grounder.predicate(name, output, given));
-        }
-        for (name, behind) in self.functions {
-            if self.function_values.iter().any(|(given, _)| *given == name) {
-                let what = format!("function `{name}` has both a network and values");
-                grounder.wrong(Code::ConflictingKeys, what);
+        // All else is about their individuals.
+        all.sorts(self.sorts);
+        self.given.into_iter().for_each(|give| give(&mut all));
+        for (i, function) in theory.functions.iter().enumerate() {
+            let has_values = all.knowledge.data.function(FunctionId(i as u32)).is_some();
+            if has_values && all.knowledge.functions[i].is_some() {
+                let what = format!("function `{}` has both a network and values", function.name);
+                all.wrong(Code::ConflictingKeys, what);
             }
-            grounder.function(&name, behind);
         }
-        for (name, values) in self.function_values {
-            let set = grounder.knowledge.data.set_function(&name, values);
-            grounder.check(set);
-        }
-        let (knowledge, warnings) = grounder.found.into_result(grounder.knowledge)?;
+        let (knowledge, warnings) = all.found.into_result(all.knowledge)?;
         let mut session = Session::new(knowledge, self.training)?;
         session.warnings.extend(warnings);
-        for (name, host) in hosts {
+        for (name, host) in all.hosts {
             session.ground(&name, host)?;
         }
         Ok(session)
@@ -370,6 +355,9 @@ impl Builder {
 /// A knowledge base on its way, and what is wrong with it.
 struct Grounder {
     knowledge: KnowledgeBase,
+    /// The tables of which steps draw some rows.
+    batched: BTreeSet<String>,
+    hosts: Vec<(String, Box<dyn Grounding>)>,
     found: Diagnostics,
 }
 
@@ -388,27 +376,17 @@ impl Grounder {
         let distances = distances(self.knowledge.theory());
         let measured: BTreeSet<SortId> = distances.iter().flat_map(|d| d.sorts).collect();
         for (name, given) in sorts {
-            if given.streamed && (given.learnable.is_some() || !given.fields.is_empty()) {
-                let what =
-                    format!("sort `{name}`: nothing is known of individuals that come with a call");
-                self.wrong(Code::ConflictingKeys, what);
-                continue;
-            }
             let data = &mut self.knowledge.data;
-            let set = match given.streamed {
-                true => data.set_streamed_size(&name),
-                false => (given.size(&name).map_err(Diagnostics::from))
-                    .and_then(|size| data.set_size(&name, size)),
-            };
-            if let Err(errors) = set {
-                self.found.extend(errors);
-                continue;
-            }
+            let set = (given.size(&name).map_err(Diagnostics::from))
+                .and_then(|size| data.set_size(&name, size));
+            let is_set = set.is_ok();
+            self.check(set);
             let Some(id) = self.knowledge.theory().sort(&name) else {
                 continue;
             };
-            if measured.contains(&id)
-                && let Some((width, values)) = given.points()
+            if is_set
+                && measured.contains(&id)
+                && let Some((width, values)) = points(&given.fields)
             {
                 let set = self.knowledge.data.set_features(&name, width, values);
                 self.check(set);
@@ -420,10 +398,10 @@ impl Grounder {
         }
     }
 
-    fn param(&mut self, name: &str, param: &Param, sorts: &[(String, Individuals)]) {
+    fn param(&mut self, name: &str, param: &Param) {
         let value = match param {
             Param::Number(number) => *number,
-            Param::Percentile { percent, of } => match percentile_of(*percent, of, sorts) {
+            Param::Percentile { percent, of } => match self.percentile(*percent, of) {
                 Ok(value) => Number::from(value),
                 Err((code, what)) => return self.wrong(code, format!("param `{name}`: {what}")),
             },
@@ -432,7 +410,7 @@ impl Grounder {
         self.check(set);
     }
 
-    fn constant(&mut self, name: &str, constant: Constant, streamed: &BTreeSet<String>) {
+    fn constant(&mut self, name: &str, constant: Constant) {
         let is = match constant {
             Constant::Row(row) => ConstantData::Row(row),
             Constant::Learnable(_) => ConstantData::Learnable,
@@ -444,12 +422,6 @@ impl Grounder {
         if let (Some(at), Constant::Learnable(width)) = (at, constant) {
             let others = self.knowledge.vectors[theory.constants[at].sort].width();
             let sort = &theory[theory.constants[at].sort].name;
-            if streamed.contains(sort) {
-                let what = format!(
-                    "constant `{name}` cannot be learnt: the individuals of sort `{sort}` come with a call"
-                );
-                return self.wrong(Code::ConflictingKeys, what);
-            }
             if others != 0 && others != width {
                 let what = format!(
                     "constant `{name}` is a vector of {width}, but the individuals of sort `{sort}` have {others} numbers"
@@ -460,54 +432,30 @@ impl Grounder {
         }
     }
 
-    fn table(&mut self, name: &str, columns: Vec<ColumnData>, batched: bool) {
+    fn table(&mut self, name: &str, columns: Vec<ColumnData>) {
         let data = &mut self.knowledge.data;
         let mut set = data.set_rows(name, columns);
-        if batched {
+        if self.batched.contains(name) {
             set = set.and_then(|()| data.set_batched(name));
         }
         self.check(set);
     }
 
-    /// A host's code is for the session.
-    fn predicate(
+    /// Puts something behind a predicate; nothing yet, if it is code of a host.
+    fn ground(
         &mut self,
-        name: String,
+        name: &str,
         output: Output,
-        given: Given,
-    ) -> Option<(String, Box<dyn Grounding>)> {
+        ground: impl FnOnce(&mut Grounder, PredicateId) -> Option<Ground>,
+    ) {
         let theory = self.knowledge.data.theory();
-        let Some(id) = theory.predicate(&name) else {
-            self.found
-                .push(theory.unknown(SymbolKind::Predicate, &name));
-            return None;
+        let Some(id) = theory.predicate(name) else {
+            return (self.found).push(theory.unknown(SymbolKind::Predicate, name));
         };
-        let arity = theory[id].arguments.len();
         self.knowledge.outputs[id] = output;
-        let ground = match given {
-            Given::Host(host) => return Some((name, host)),
-            Given::Network(behind) => {
-                self.check_args(&name, arity, &behind);
-                Ground::Network(behind)
-            }
-            Given::Learnable(initial) => {
-                if !initial.is_finite() {
-                    let what = format!("predicate `{name}`: its first value is {initial}");
-                    self.wrong(Code::NotFinite, what);
-                }
-                if let OutputKind::Truth | OutputKind::LogTruth = output.kind {
-                    let what =
-                        format!("predicate `{name}`: what is learnt is a logit, not a truth");
-                    self.wrong(Code::ConflictingKeys, what);
-                }
-                let place = Place::default();
-                Ground::Learnable { initial, place }
-            }
-            Given::ClosedForm(form) => Ground::ClosedForm(form.into()),
-            Given::Numbers(values) => Ground::Numbers(self.numbers(&name, values, output)?.into()),
-        };
-        self.knowledge.predicates[id] = ground;
-        None
+        if let Some(ground) = ground(self, id) {
+            self.knowledge.predicates[id] = ground;
+        }
     }
 
     fn function(&mut self, name: &str, behind: Behind) {
@@ -534,10 +482,10 @@ impl Grounder {
         }
     }
 
-    fn numbers(&mut self, name: &str, values: Vec<f64>, output: Output) -> Option<Numbers> {
+    fn numbers(&mut self, id: PredicateId, values: Vec<f64>, output: Output) -> Option<Numbers> {
         let KnowledgeBase { data, .. } = &self.knowledge;
-        let theory = data.theory();
-        let arguments = &theory[theory.predicate(name)?].arguments;
+        let theory = Arc::clone(data.theory());
+        let (name, arguments) = (&theory[id].name, &theory[id].arguments);
         let size = |argument: &ArgumentSort| Some(data.size(argument.sort()?));
         let sizes: Option<Vec<usize>> = arguments.iter().map(size).collect();
         let Some(mut sizes) = sizes else {
@@ -580,38 +528,30 @@ impl Grounder {
             sizes,
         })
     }
-}
 
-fn percentile_of(
-    percent: f64,
-    of: &str,
-    sorts: &[(String, Individuals)],
-) -> Result<f64, (Code, String)> {
-    if !(0.0..=100.0).contains(&percent) {
-        let what = format!("{percent} is not between 0 and 100");
-        return Err((Code::ValueOutOfRange, what));
+    fn percentile(&self, percent: f64, of: &str) -> Result<f64, (Code, String)> {
+        if !(0.0..=100.0).contains(&percent) {
+            let what = format!("{percent} is not between 0 and 100");
+            return Err((Code::ValueOutOfRange, what));
+        }
+        let [first, second] = parse_distance(of)
+            .map_err(|wrong| (wrong.code, format!("`{of}`: {}", wrong.message)))?;
+        let points = |sort: &str| {
+            let given = (self.knowledge.theory().sort(sort)).map(|id| &self.knowledge.vectors[id]);
+            let nothing = || (Code::NoFeatures, format!("sort `{sort}` has no features"));
+            (given.and_then(|vectors| points(&vectors.fields))).ok_or_else(nothing)
+        };
+        let (a, b) = (points(&first)?, points(&second)?);
+        if a.0 != b.0 {
+            let what = format!("there is no distance between {} numbers and {}", a.0, b.0);
+            return Err((Code::SizesDisagree, what));
+        }
+        let [a, b] = [&a, &b].map(|(width, values)| Points {
+            width: *width,
+            values,
+        });
+        let other = (first.value != second.value).then_some(b);
+        let nothing = "there are no distances, or some are too large for a number";
+        percentile(a, other, percent).ok_or_else(|| (Code::NotFinite, nothing.to_string()))
     }
-    let [first, second] = parse_distance(of).map_err(|wrong| {
-        (
-            Code::MalformedExpression,
-            format!("`{of}`: {}", wrong.message),
-        )
-    })?;
-    let points = |sort: &str| {
-        let given = sorts.iter().find(|(name, _)| name == sort);
-        let nothing = || (Code::NoFeatures, format!("sort `{sort}` has no features"));
-        (given.and_then(|(_, given)| given.points())).ok_or_else(nothing)
-    };
-    let (a, b) = (points(&first)?, points(&second)?);
-    if a.0 != b.0 {
-        let what = format!("there is no distance between {} numbers and {}", a.0, b.0);
-        return Err((Code::SizesDisagree, what));
-    }
-    let [a, b] = [&a, &b].map(|(width, values)| Points {
-        width: *width,
-        values,
-    });
-    let other = (first.value != second.value).then_some(b);
-    let nothing = "there are no distances, or some are too large for a number";
-    percentile(a, other, percent).ok_or_else(|| (Code::NotFinite, nothing.to_string()))
 }

@@ -141,14 +141,8 @@ impl Session {
 }
 
 fn speaks_of(formula: &Formula, predicate: PredicateId) -> bool {
-    let mut left = vec![formula];
-    while let Some(formula) = left.pop() {
-        if matches!(&formula.kind, FormulaKind::Atom { predicate: p, .. } if *p == predicate) {
-            return true;
-        }
-        left.extend(formula.children());
-    }
-    false
+    let is_it = |part: &Formula| matches!(part.kind, FormulaKind::Atom { predicate: p, .. } if p == predicate);
+    formula.parts().any(is_it)
 }
 
 /// The class that most have, the first of several, and how many.

@@ -1,6 +1,5 @@
 //! Training step by step, in memory.
 
-mod axiom_settings;
 mod balance;
 mod builder;
 mod collapsed;
@@ -11,7 +10,6 @@ mod rules;
 mod saved;
 mod start;
 mod step_work;
-mod stream;
 mod whole_theory;
 
 use std::collections::BTreeSet;
@@ -42,7 +40,6 @@ pub(crate) use phases::Phase;
 use phases::plan_phases;
 pub use start::Begun;
 pub use step_work::StepWork;
-use stream::Streamed;
 
 /// A theory with its data, its networks and its training, one step at a time; and the questions that it can be asked
 /// at any moment. The crate's page has an example.
@@ -65,7 +62,6 @@ pub struct Session {
     steps_per_epoch: u64,
     measures: Measures,
     pub(crate) axioms: Vec<AxiomNow>,
-    pub(crate) streamed: Streamed,
     /// α, p and p_forall of the last step.
     last_parameters: Parameters,
     /// For early stopping.
@@ -195,7 +191,6 @@ impl Session {
             steps_per_epoch,
             impossible: vec![0; axioms.len()],
             axioms,
-            streamed: Streamed::default(),
             last_parameters: Parameters::default(),
             best: None,
             flat: BTreeSet::new(),
@@ -204,10 +199,11 @@ impl Session {
             heavy: None,
             called_heavy: BTreeSet::new(),
         };
-        let mut axioms = session.axioms.clone();
         let theory = session.knowledge.theory();
-        axioms::give(theory, &mut axioms, &session.training.axioms)?;
-        session.use_axioms(axioms)?;
+        axioms::give(theory, &mut session.axioms, &session.training.axioms)?;
+        for phase in &mut session.phases {
+            axioms::apply(&mut phase.engine, &phase.axioms, &session.axioms)?;
+        }
         // What a caller grounds himself is not known yet.
         let grounds = session.knowledge.predicates.iter();
         let hosts = grounds.filter(|g| matches!(g, Ground::Host)).count() > 0;
@@ -328,6 +324,18 @@ impl Session {
     pub(crate) fn phase(&self) -> usize {
         let now = self.phases.iter().position(|p| self.done < p.end);
         now.unwrap_or(self.phases.len() - 1)
+    }
+
+    /// Gives the axioms of a phase that have their own schedules the parameters of the next step.
+    fn move_axioms(&mut self, phase: usize, moment: Moment) -> Result<(), Diagnostics> {
+        let phase = &mut self.phases[phase];
+        for (axiom, &place) in phase.axioms.iter().enumerate() {
+            if let Some(parameters) = self.axioms[place].at(moment) {
+                phase.engine.set_axiom_parameters(axiom, parameters)?;
+                self.axioms[place].parameters = parameters;
+            }
+        }
+        Ok(())
     }
 
     /// Where the training is.
@@ -546,7 +554,7 @@ impl Session {
     pub fn evaluate(&mut self, parameters: &Parameters) -> Result<Evaluated, Diagnostics> {
         let KnowledgeBase { data, outputs, .. } = &self.knowledge;
         let large = large_tables::tables(data, self.training.large_from);
-        if !large.is_empty() && self.streamed.is_empty() && !self.training.semantics.exact {
+        if !large.is_empty() && !self.training.semantics.exact {
             let (data, outputs) = (data.clone(), outputs.clone());
             let (axioms, semantics) = (self.axioms.clone(), self.training.semantics);
             let all: Vec<usize> = (0..axioms.len()).collect();
@@ -557,7 +565,6 @@ impl Session {
             return evaluated;
         }
         let mut engine = Engine::<f64>::new(self.plan_of_everything()?);
-        self.streamed.give(&mut engine)?;
         self.model.attach(&self.knowledge, &engine)?;
         self.attached = None;
         let all: Vec<usize> = (0..self.axioms.len()).collect();

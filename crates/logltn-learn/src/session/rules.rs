@@ -19,7 +19,7 @@ impl Session {
     /// # Errors
     /// As those of [`Session::evaluate`].
     pub fn rules(&mut self) -> Result<Vec<Rule>, Diagnostics> {
-        let data = self.data_now()?;
+        let data = self.knowledge.data.clone();
         let outputs = self.knowledge.outputs.clone();
         let plan = self.plan_of_everything()?;
         let mut left = MOST_GROUNDINGS;

@@ -3,7 +3,6 @@
 use logltn::{Code, Diagnostic, Diagnostics};
 
 use super::{Best, Session};
-use crate::axioms::{self, AxiomNow};
 use crate::state::{NamedTensor, State};
 use logltn_nn::OptimizerState;
 
@@ -39,11 +38,6 @@ impl Session {
         for (table, (drawn, at)) in self.rows.states() {
             let name = &self.knowledge.theory()[table].name;
             facts.push((format!("batches.{name}"), format!("{drawn}:{at}")));
-        }
-        for (now, planned) in self.axioms.iter().zip(self.whole.axioms()) {
-            if now.fact() != AxiomNow::planned(planned).fact() {
-                facts.push((format!("axiom.{}", now.name), now.fact()));
-            }
         }
         let mut put = |key: &str, value: String| facts.push((key.to_string(), value));
         put("step", self.done.to_string());
@@ -94,20 +88,7 @@ impl Session {
             None => None,
             Some(fact) => Some(best(state, fact).ok_or_else(damaged)?),
         };
-        let planned = || self.whole.axioms().iter().map(AxiomNow::planned);
-        let (mut axioms, mut given): (Vec<_>, Vec<_>) = (planned().collect(), planned().collect());
-        axioms::give(self.knowledge.theory(), &mut given, &self.training.axioms)?;
-        for (axiom, given) in axioms.iter_mut().zip(&given) {
-            if let Some(fact) = state.facts.get(&format!("axiom.{}", axiom.name)) {
-                axiom.take_fact(fact, given).ok_or_else(damaged)?;
-            }
-        }
-        let before = self.axioms.clone();
-        self.use_axioms(axioms)?;
-        if let Err(errors) = self.restore_weights(state) {
-            self.use_axioms(before)?;
-            return Err(errors);
-        }
+        self.restore_weights(state)?;
         for (now, then) in self.optimizers.states_mut().zip(optimizers) {
             *now = then;
         }

@@ -2,55 +2,28 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use logltn::{Code, Diagnostic, Diagnostics, Span, did_you_mean, nearest};
+use logltn::theory::{FormulaKind, SortKind, Term, TermKind};
+use logltn::{Code, Diagnostic, Diagnostics, Part, Span, Theory, did_you_mean, nearest};
 use logltn_learn::metrics::Subject;
 
 use super::reader::{Problems, quoted_list};
+use super::symbols::users;
 use super::{
     Individuals, InputExpr, Manifest, MetricTruth, NetworkRef, Output, Param, Section, Spanned,
 };
 
-/// What a theory declares, by name: all that is needed to check a manifest against it.
-#[derive(Clone, Debug, Default)]
-pub struct TheoryNames {
-    /// Sorts, with where their individuals come from.
-    pub sorts: BTreeMap<String, SortKind>,
-    /// Tables, with the names of their columns.
-    pub tables: BTreeMap<String, Vec<String>>,
-    /// Predicates, with how many arguments they have.
-    pub predicates: BTreeMap<String, usize>,
-    /// Functions, with how many arguments they have.
-    pub functions: BTreeMap<String, usize>,
-    /// Declared constants; the labels of a sort are not among them.
-    pub constants: BTreeSet<String>,
-    /// Params.
-    pub params: BTreeSet<String>,
-    /// Axioms; a family is listed under its own name, without `[individual]`.
-    pub axioms: BTreeSet<String>,
-    /// The predicates and functions that axioms use.
-    pub used: BTreeSet<String>,
-    /// Names whose declarations in the theory have errors; their uses are not reported.
-    pub broken: BTreeSet<String>,
-}
-
-/// Where the individuals of a sort come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SortKind {
-    /// `sort S`: from the manifest.
-    Data,
-    /// `sort S = 0..9`.
-    Range,
-    /// `sort S = {a, b}`.
-    Labels,
-}
-
 /// Reports everything in `manifest` that does not fit the theory. Missing groundings are reported at the manifest's
 /// `theory`; a predicate or function without grounding is left to the host, with a warning, unless an axiom uses it and
-/// the manifest says how to train.
-pub fn check_against(manifest: &Manifest, theory: &TheoryNames) -> Diagnostics {
+/// the manifest says how to train. Uses of names whose declarations in the theory are `broken` are not reported.
+pub fn check_against(
+    manifest: &Manifest,
+    theory: &Theory,
+    broken: &BTreeSet<String>,
+) -> Diagnostics {
     let mut check = Check {
         manifest,
-        theory,
+        theory: &Declared::by(theory),
+        broken,
         misspelt: BTreeSet::new(),
         problems: Problems::new(&manifest.source),
     };
@@ -66,9 +39,72 @@ pub fn check_against(manifest: &Manifest, theory: &TheoryNames) -> Diagnostics {
     check.problems.finish()
 }
 
+/// What a theory declares, by name: functions without columns of features, and symbols with how many arguments they have.
+struct Declared<'t> {
+    sorts: BTreeMap<&'t str, SortKind>,
+    tables: BTreeSet<&'t str>,
+    predicates: BTreeMap<&'t str, usize>,
+    functions: BTreeMap<&'t str, usize>,
+    constants: BTreeSet<&'t str>,
+    params: BTreeSet<&'t str>,
+    axioms: BTreeSet<&'t str>,
+    /// The predicates and functions that axioms use.
+    used: BTreeSet<&'t str>,
+}
+
+impl<'t> Declared<'t> {
+    fn by(theory: &'t Theory) -> Declared<'t> {
+        let functions = theory.functions.iter().filter(|f| f.field().is_none());
+        Declared {
+            sorts: theory.sorts.iter().map(|s| (&s.name[..], s.kind)).collect(),
+            tables: theory.tables.iter().map(|t| &t.name[..]).collect(),
+            predicates: (theory.predicates.iter())
+                .map(|p| (&p.name[..], p.arguments.len()))
+                .collect(),
+            functions: functions
+                .map(|f| (&f.name[..], f.arguments.len()))
+                .collect(),
+            constants: theory.constants.iter().map(|c| &c.name[..]).collect(),
+            params: theory.params.iter().map(|p| &p.name[..]).collect(),
+            axioms: theory.axioms.iter().map(|a| &a.name[..]).collect(),
+            used: used(theory),
+        }
+    }
+}
+
+/// The predicates and functions that axioms use.
+fn used(theory: &Theory) -> BTreeSet<&str> {
+    let mut found = BTreeSet::new();
+    for formula in theory.formulas().flat_map(|axiom| axiom.formula.parts()) {
+        let arguments = match &formula.kind {
+            FormulaKind::Atom {
+                predicate,
+                arguments,
+            } => {
+                found.insert(&theory[*predicate].name[..]);
+                arguments
+            }
+            FormulaKind::Use { arguments, .. } => arguments,
+            // The functions of guards are given by data.
+            _ => continue,
+        };
+        for argument in arguments {
+            argument.visit(&mut |part| {
+                if let Part::Term(Term { kind, .. }) = part
+                    && let TermKind::Apply(function, _) = kind
+                {
+                    found.insert(&theory[*function].name[..]);
+                }
+            });
+        }
+    }
+    found
+}
+
 struct Check<'m> {
     manifest: &'m Manifest,
-    theory: &'m TheoryNames,
+    theory: &'m Declared<'m>,
+    broken: &'m BTreeSet<String>,
     /// Symbols that are missing because the manifest has them under a misspelt name, such as `params.near`. That name
     /// has been reported, and the two are one mistake.
     misspelt: BTreeSet<String>,
@@ -82,10 +118,9 @@ impl<'m> Check<'m> {
         span: Span,
         (code, what): (Code, &str),
         name: &str,
-        known: impl Iterator<Item = &'n String> + Clone,
+        known: impl Iterator<Item = &'n str> + Clone,
     ) {
-        let known = known.map(String::as_str);
-        if self.theory.broken.contains(name) {
+        if self.broken.contains(name) {
             return;
         }
         let diagnostic = Diagnostic::error(code, format!("the theory has no {what} `{name}`"));
@@ -104,11 +139,11 @@ impl<'m> Check<'m> {
         code: Code,
         what: &str,
         section: &Section<T>,
-        declared: impl Iterator<Item = &'n String> + Clone,
+        declared: impl Iterator<Item = &'n str> + Clone,
     ) {
         for (name, entry) in section {
             if !declared.clone().any(|known| known == name) {
-                if let Some(meant) = nearest(name, declared.clone().map(String::as_str)) {
+                if let Some(meant) = nearest(name, declared.clone()) {
                     self.misspelt.insert(format!("{what}s.{meant}"));
                 }
                 self.unknown(entry.span, (code, what), name, declared.clone());
@@ -119,17 +154,17 @@ impl<'m> Check<'m> {
     #[rustfmt::skip] // a table reads better than a column
     fn names(&mut self) {
         let (manifest, theory) = (self.manifest, self.theory);
-        self.section(Code::UnknownSort, "sort", &manifest.sorts, theory.sorts.keys());
-        self.section(Code::UnknownTable, "table", &manifest.tables, theory.tables.keys());
-        self.section(Code::UnknownPredicate, "predicate", &manifest.predicates, theory.predicates.keys());
-        self.section(Code::UnknownFunction, "function", &manifest.functions, theory.functions.keys());
-        self.section(Code::UnknownConstant, "constant", &manifest.constants, theory.constants.iter());
-        self.section(Code::UnknownParam, "param", &manifest.params, theory.params.iter());
+        self.section(Code::UnknownSort, "sort", &manifest.sorts, theory.sorts.keys().copied());
+        self.section(Code::UnknownTable, "table", &manifest.tables, theory.tables.iter().copied());
+        self.section(Code::UnknownPredicate, "predicate", &manifest.predicates, theory.predicates.keys().copied());
+        self.section(Code::UnknownFunction, "function", &manifest.functions, theory.functions.keys().copied());
+        self.section(Code::UnknownConstant, "constant", &manifest.constants, theory.constants.iter().copied());
+        self.section(Code::UnknownParam, "param", &manifest.params, theory.params.iter().copied());
     }
 
     fn sorts(&mut self) {
         for (name, sort) in &self.manifest.sorts {
-            let Some(kind) = self.theory.sorts.get(name) else {
+            let Some(kind) = self.theory.sorts.get(&name[..]) else {
                 continue;
             };
             let given = match &sort.individuals {
@@ -149,7 +184,7 @@ impl<'m> Check<'m> {
                     continue;
                 }
                 SortKind::Data => continue,
-                SortKind::Range => "integers",
+                SortKind::Range(..) => "integers",
                 SortKind::Labels => "labels",
             };
             for (key, span) in given.into_iter().chain(labels) {
@@ -176,13 +211,13 @@ impl<'m> Check<'m> {
                     );
                     Diagnostic::error(Code::NoFeatures, what)
                 };
-                let error = match self.theory.sorts.get(sort) {
+                let error = match self.theory.sorts.get(&sort[..]) {
                     None => {
-                        let known = self.theory.sorts.keys();
+                        let known = self.theory.sorts.keys().copied();
                         self.unknown(*span, (Code::UnknownSort, "sort"), sort, known);
                         continue;
                     }
-                    Some(SortKind::Range | SortKind::Labels) => no_features(""),
+                    Some(SortKind::Range(..) | SortKind::Labels) => no_features(""),
                     Some(SortKind::Data) => match self.manifest.individuals(sort) {
                         Some(Individuals::Features(_)) | None => continue,
                         Some(Individuals::LabelFile(_) | Individuals::Names(_)) => {
@@ -221,7 +256,7 @@ impl<'m> Check<'m> {
 
     fn symbols(&mut self) {
         for (name, predicate) in &self.manifest.predicates {
-            let arity = self.theory.predicates.get(name);
+            let arity = self.theory.predicates.get(&name[..]);
             self.args(format!("predicates.{name}"), predicate.args.as_ref(), arity);
             if let (Some(0), Some(output)) = (arity, predicate.output())
                 && output.value == Output::Softmax
@@ -237,23 +272,15 @@ impl<'m> Check<'m> {
             }
         }
         for (name, function) in &self.manifest.functions {
-            let arity = self.theory.functions.get(name);
+            let arity = self.theory.functions.get(&name[..]);
             self.args(format!("functions.{name}"), function.args.as_ref(), arity);
         }
     }
 
     /// Every network that is used, with the symbol that uses it.
     fn networks(&self) -> impl Iterator<Item = (&'m String, &'m NetworkRef)> + use<'m> {
-        let manifest = self.manifest;
-        let predicates = manifest
-            .predicates
-            .iter()
-            .filter_map(|(name, p)| Some((name, p.network()?)));
-        let functions = manifest
-            .functions
-            .iter()
-            .filter_map(|(name, f)| Some((name, &f.network.as_ref()?.value)));
-        predicates.chain(functions)
+        let users = users(&self.manifest.predicates, &self.manifest.functions);
+        users.map(|user| (user.name, user.network))
     }
 
     /// The predicates and functions that a network reads.
@@ -284,11 +311,11 @@ impl<'m> Check<'m> {
         let theory = self.theory;
         for (symbol, args) in calls {
             let name = &symbol.value;
-            if let Some(&arity) = theory.functions.get(name) {
+            if let Some(&arity) = theory.functions.get(&name[..]) {
                 if args.len() != arity {
                     self.wrong_count(symbol, args.len(), &format!("{arity}"));
                 }
-            } else if let Some(&arity) = theory.predicates.get(name) {
+            } else if let Some(&arity) = theory.predicates.get(&name[..]) {
                 let output = self.manifest.predicates.get(name).and_then(|p| p.output());
                 // The logits of a softmax are one row for all classes.
                 let (least, most) = match output.map(|o| o.value) {
@@ -304,7 +331,11 @@ impl<'m> Check<'m> {
                     self.wrong_count(symbol, args.len(), &expected);
                 }
             } else {
-                let known = theory.predicates.keys().chain(theory.functions.keys());
+                let known = theory
+                    .predicates
+                    .keys()
+                    .copied()
+                    .chain(theory.functions.keys().copied());
                 let what = (Code::UnknownPredicate, "predicate or function");
                 self.unknown(symbol.span, what, name, known);
             }
@@ -406,7 +437,7 @@ impl<'m> Check<'m> {
             ),
         };
         let no_data = |what: String| Diagnostic::error(Code::MissingData, what);
-        for (name, kind) in &theory.sorts {
+        for (&name, kind) in &theory.sorts {
             let given = manifest.sorts.contains_key(name);
             if *kind == SortKind::Data && is_missing("sorts", name, given) {
                 let help = format!(
@@ -415,26 +446,26 @@ impl<'m> Check<'m> {
                 report(no_data(format!("sort `{name}` has no data")).help(help));
             }
         }
-        for name in theory.tables.keys() {
+        for name in theory.tables.iter().copied() {
             if is_missing("tables", name, manifest.tables.contains_key(name)) {
                 let help = format!("add `{name} = {{ rows = \"{name}.csv\" }}` to `[tables]`");
                 report(no_data(format!("table `{name}` has no rows")).help(help));
             }
         }
-        for name in &theory.params {
+        for &name in &theory.params {
             if is_missing("params", name, manifest.params.contains_key(name)) {
                 let help = format!("add `{name} = 1.0` to `[params]`");
                 report(no_data(format!("param `{name}` has no value")).help(help));
             }
         }
-        for name in &theory.constants {
+        for &name in &theory.constants {
             if is_missing("constants", name, manifest.constants.contains_key(name)) {
                 let what = format!("constant `{name}` is not grounded");
                 let help = format!("add `[constants.{name}]` with `row = 0` or `learnable = 8`");
                 report(Diagnostic::error(Code::NotGrounded, what).help(help));
             }
         }
-        for (name, arity) in &theory.predicates {
+        for (&name, arity) in &theory.predicates {
             if is_missing("predicates", name, stands_behind(name)) {
                 report(not_grounded("predicate", name, "logits").help(match arity {
                     0 => format!("add `[predicates.{name}]` with `learnable = true`"),
@@ -442,7 +473,7 @@ impl<'m> Check<'m> {
                 }));
             }
         }
-        for name in theory.functions.keys() {
+        for name in theory.functions.keys().copied() {
             if is_missing("functions", name, manifest.functions.contains_key(name)) {
                 report(not_grounded("function", name, "values").help(format!(
                     "add `[functions.{name}]` with a `network`, or with `values` if they are known"
@@ -458,7 +489,7 @@ impl<'m> Check<'m> {
             let family = axiom.strip_suffix(']').and_then(|a| a.split_once('['));
             let name = family.map_or(axiom, |(name, _)| name);
             if !theory.axioms.contains(name) {
-                let known = theory.axioms.iter();
+                let known = theory.axioms.iter().copied();
                 self.unknown(span, (Code::UnknownAxiom, "axiom"), name, known);
             }
         }
@@ -468,28 +499,39 @@ impl<'m> Check<'m> {
         let (manifest, theory) = (self.manifest, self.theory);
         let evaluate = manifest.evaluate.as_ref();
         for metric in evaluate.map_or(&[][..], |evaluate| &evaluate.metrics) {
-            let (code, known): (_, Vec<&String>) = match metric.kind.subject() {
-                Subject::Predicate => (Code::UnknownPredicate, theory.predicates.keys().collect()),
-                Subject::Function => (Code::UnknownFunction, theory.functions.keys().collect()),
-                Subject::Table => (Code::UnknownTable, theory.tables.keys().collect()),
+            let (code, known): (_, Vec<&str>) = match metric.kind.subject() {
+                Subject::Predicate => (
+                    Code::UnknownPredicate,
+                    theory.predicates.keys().copied().collect(),
+                ),
+                Subject::Function => (
+                    Code::UnknownFunction,
+                    theory.functions.keys().copied().collect(),
+                ),
+                Subject::Table => (Code::UnknownTable, theory.tables.iter().copied().collect()),
             };
             let (of, what) = (&metric.of, (code, metric.kind.subject().key()));
-            if !known.contains(&&of.value) {
+            if !known.contains(&&of.value[..]) {
                 self.unknown(of.span, what, &of.value, known.iter().copied());
             }
             for table in metric.ranking.iter().flat_map(|ranking| &ranking.filter) {
-                if !theory.tables.contains_key(&table.value) {
+                if !theory.tables.contains(&table.value[..]) {
                     let kind = (Code::UnknownTable, "table");
-                    self.unknown(table.span, kind, &table.value, theory.tables.keys());
+                    self.unknown(
+                        table.span,
+                        kind,
+                        &table.value,
+                        theory.tables.iter().copied(),
+                    );
                 }
             }
             let MetricTruth::Labels(Spanned { value: sort, span }) = &metric.truth else {
                 continue;
             };
             let labels = manifest.sorts.get(sort).and_then(|s| s.labels.as_ref());
-            if !theory.sorts.contains_key(sort) {
+            if !theory.sorts.contains_key(&sort[..]) {
                 let kind = (Code::UnknownSort, "sort");
-                self.unknown(*span, kind, sort, theory.sorts.keys());
+                self.unknown(*span, kind, sort, theory.sorts.keys().copied());
             } else if labels.is_none() && !manifest.broken.contains(&format!("sorts.{sort}")) {
                 let what = format!("sort `{sort}` has no labels to measure against");
                 let error = Diagnostic::error(Code::NoLabels, what).help(format!(

@@ -75,13 +75,7 @@ fn read_form(item: &Item<'_>) -> Option<ClosedForm> {
     };
     let phrase = Phrase::read(&text, "arithmetic such as \"margin - norm(h + r - t)\"")?;
     let form = make(phrase.text.clone()).written(problems.source, phrase.whole(), phrase.origin);
-    if let Err(wrong) = form.check_syntax() {
-        let place = phrase.place(wrong.span);
-        let error = Diagnostic::error(wrong.code, format!("`{}`: {}", text.path, wrong.message));
-        problems.push(place, &wrong.label, error.maybe_help(wrong.help));
-        return None;
-    }
-    Some(form)
+    phrase.check(form.check_syntax()).map(|()| form)
 }
 
 /// Numbers and vectors by name.

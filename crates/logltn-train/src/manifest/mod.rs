@@ -45,7 +45,7 @@ use logltn::{Code, Diagnostic, Diagnostics, Semantics, Source, Span};
 use logltn_data::CsvFile;
 use toml::de::DeTable;
 
-pub use against::{SortKind, TheoryNames, check_against};
+pub use against::check_against;
 pub use axioms::Axiom;
 pub use data::{FeatureSource, Individuals, Labels, Param, Sort, Split, Table};
 pub use evaluate::{Evaluate, MetricSpec, MetricTruth, Ranking};
@@ -54,9 +54,10 @@ pub use logltn_learn::{
     By, Curve, InputExpr, Length, MetricKind, Moment, Optimizer, Schedule, Schedules, Spanned,
 };
 pub use logltn_nn::{Activation, LayerSpec as Layer};
-pub use network::{Cnn, Network, NetworkBody, NetworkRef};
+pub use network::{Network, NetworkRef};
 pub use schedule::Scheduled;
 pub(crate) use schedule::papers_alpha;
+pub(crate) use symbols::users;
 pub use symbols::{Constant, Function, Grounding, Output, Predicate};
 pub use train::{EarlyStop, Phase, Start, Train};
 

@@ -3,7 +3,7 @@
 use logltn::{Code, Diagnostic, Source, Span};
 
 use logltn_learn::{InputExpr, Place, Spanned};
-use logltn_nn::{Activation, LayerSpec as Layer};
+use logltn_nn::{Activation, LayerSpec as Layer, Shape};
 
 use super::phrase::read_input;
 use super::reader::{Item, Problems, Table, quoted_list};
@@ -13,8 +13,10 @@ use super::reader::{Item, Problems, Table, quoted_list};
 pub struct Network {
     /// Its place.
     pub span: Span,
-    /// Its layers.
-    pub body: NetworkBody,
+    /// Its hidden layers.
+    pub layers: Vec<Layer>,
+    /// What it is called if it is not written layer by layer: `mlp 16-16`, `linear`, `lenet`.
+    pub shorthand: Option<String>,
     /// Its inputs in order; `None` means all features of all arguments.
     pub inputs: Option<Vec<Spanned<InputExpr>>>,
     /// `undecided = true`: the weights of the output layer start at 0, so that all classes are equally likely at first.
@@ -22,30 +24,10 @@ pub struct Network {
     pub undecided: Option<bool>,
 }
 
-/// The hidden layers of a network.
-#[derive(Clone, Debug, PartialEq)]
-pub enum NetworkBody {
-    /// Dense layers of these widths, each followed by the activation. No widths: a linear model.
-    Mlp {
-        /// The hidden widths.
-        widths: Vec<usize>,
-        /// After each of them.
-        activation: Activation,
-    },
-    /// A known convolutional network.
-    Cnn(Cnn),
-    /// Layer by layer.
-    Layers(Vec<Spanned<Layer>>),
-}
-
 /// The convolutional networks that have a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cnn {
-    /// `lenet`.
-    LeNet,
-}
+pub(super) const CNNS: [(&str, Cnn); 1] = [("lenet", ("lenet", logltn_learn::Network::lenet))];
 
-pub(super) const CNNS: [(&str, Cnn); 1] = [("lenet", Cnn::LeNet)];
+type Cnn = (&'static str, fn() -> logltn_learn::Network);
 
 pub(super) fn activations() -> [(&'static str, Activation); 4] {
     Activation::ALL.map(|activation| (activation.name(), activation))
@@ -87,26 +69,16 @@ impl NetworkRef {
 impl Network {
     /// What it describes. The places of its messages are in the manifest's `source`.
     pub(crate) fn described(&self, source: &Source) -> logltn_learn::Network {
-        let network = match &self.body {
-            NetworkBody::Mlp { widths, activation } => {
-                logltn_learn::Network::mlp(widths, *activation)
-            }
-            NetworkBody::Cnn(Cnn::LeNet) => logltn_learn::Network::lenet(),
-            NetworkBody::Layers(layers) => {
-                let layers: Vec<Layer> = layers.iter().map(|layer| layer.value).collect();
-                logltn_learn::Network::layers(layers)
-            }
-        };
         let input = |input: &Spanned<InputExpr>| logltn_learn::Input {
             text: input.to_string(),
             place: Place::new(source, input.span),
         };
         let inputs = self.inputs.as_ref();
         logltn_learn::Network {
+            layers: self.layers.clone(),
             inputs: inputs.map(|inputs| inputs.iter().map(input).collect()),
             undecided: self.undecided,
             place: Place::new(source, self.span),
-            ..network
         }
     }
 
@@ -121,11 +93,11 @@ impl Network {
         }
         let body = match (&mlp, &cnn, &layers) {
             (Some(_), ..) => read_mlp(&mut table),
-            (_, Some(cnn), _) => {
-                let cnn = cnn.one_of(&CNNS);
-                cnn.map(|cnn| NetworkBody::Cnn(cnn.value))
-            }
-            (.., Some(layers)) => read_layers(layers),
+            (_, Some(cnn), _) => cnn.one_of(&CNNS).map(|of| {
+                let (name, network) = of.value;
+                (network().layers, Some(name.to_string()))
+            }),
+            (.., Some(layers)) => read_layers(layers).map(|layers| (layers, None)),
             _ => {
                 let what = format!("`{}` says nothing about layers", item.path);
                 let error = Diagnostic::error(Code::MissingKey, what)
@@ -144,29 +116,36 @@ impl Network {
             .read("undecided", Item::boolean)
             .map(|flag| flag.value);
         table.end()?;
+        let (layers, shorthand) = body?;
         Some(Network {
             span,
-            body: body?,
+            layers,
+            shorthand,
             inputs,
             undecided,
         })
     }
 }
 
-fn read_mlp(table: &mut Table<'_>) -> Option<NetworkBody> {
+fn read_mlp(table: &mut Table<'_>) -> Option<(Vec<Layer>, Option<String>)> {
     let width = |width: &Item<'_>| width.size().map(|w| w.value);
     let widths = table.read("mlp", |mlp| mlp.list(width));
     let activation = table.read("activation", |item| item.one_of(&activations()));
-    Some(NetworkBody::Mlp {
-        widths: widths?,
-        activation: activation.map_or(Activation::Elu, |a| a.value),
-    })
+    let widths = widths?;
+    let activation = activation.map_or(Activation::Elu, |a| a.value);
+    let shown: Vec<String> = widths.iter().map(usize::to_string).collect();
+    let shorthand = match shown.is_empty() {
+        true => "linear".to_string(),
+        false => format!("mlp {}", shown.join("-")),
+    };
+    let layers = logltn_learn::Network::mlp(&widths, activation).layers;
+    Some((layers, Some(shorthand)))
 }
 
-fn read_layers(item: &Item<'_>) -> Option<NetworkBody> {
+fn read_layers(item: &Item<'_>) -> Option<Vec<Layer>> {
     let layers = item.list(read_layer)?;
     check_order(&layers, item.problems);
-    Some(NetworkBody::Layers(layers))
+    Some(layers.into_iter().map(|layer| layer.value).collect())
 }
 
 fn read_layer(item: &Item<'_>) -> Option<Spanned<Layer>> {
@@ -186,7 +165,7 @@ fn read_layer(item: &Item<'_>) -> Option<Spanned<Layer>> {
     } else if let Some(dropout) = dropout {
         Layer::Dropout(dropout.number()?.value as f32)
     } else {
-        let words = quoted_list(["flatten", "elu", "relu", "tanh", "sigmoid"]);
+        let words = quoted_list(layer_words().iter().map(|(word, _)| *word));
         let error = Diagnostic::error(
             Code::InvalidLayers,
             format!("`{}` is not a layer", item.path),
@@ -221,31 +200,27 @@ fn check_order(layers: &[Spanned<Layer>], problems: &Problems<'_>) {
     // The kind of value between two layers: an image, with the layer that made it, or a row.
     let mut image: Option<Span> = None;
     let mut row: Option<Span> = None;
+    let picture = Shape::Image {
+        channels: 1,
+        height: MAX_SIDE as usize,
+        width: MAX_SIDE as usize,
+    };
     for layer in layers {
-        match layer.value {
-            Layer::Conv { .. } | Layer::Pool(_) => {
-                if let Some(row) = row {
-                    let what =
-                        "a convolution or pooling cannot follow a dense layer or \"flatten\"";
-                    let error = error(what).mark(row, "from here on there is no image");
-                    return problems.push(layer.span, "needs an image", error);
-                }
-                image = Some(layer.span);
+        let of_picture = layer.value.output(picture);
+        if layer.value.needs_image() {
+            if let Some(row) = row {
+                let what = "a convolution or pooling cannot follow a dense layer or \"flatten\"";
+                let error = error(what).mark(row, "from here on there is no image");
+                return problems.push(layer.span, "needs an image", error);
             }
-            Layer::Dense(_) => {
-                if let Some(image) = image {
-                    let error = error("a dense layer cannot read an image")
-                        .mark(image, "this gives an image")
-                        .help("put \"flatten\" between the image layers and the dense ones");
-                    return problems.push(layer.span, "needs a row of numbers", error);
-                }
-                row = Some(layer.span);
-            }
-            Layer::Flatten => {
-                image = None;
-                row = Some(layer.span);
-            }
-            Layer::Activation(_) | Layer::Dropout(_) | Layer::Affine { .. } => {}
+            image = Some(layer.span);
+        } else if let (Err(_), Some(image)) = (of_picture, image) {
+            let error = error("a dense layer cannot read an image")
+                .mark(image, "this gives an image")
+                .help("put \"flatten\" between the image layers and the dense ones");
+            return problems.push(layer.span, "needs a row of numbers", error);
+        } else if of_picture != Ok(picture) {
+            (image, row) = (None, Some(layer.span));
         }
     }
     if let Some(image) = image {

@@ -1,7 +1,7 @@
 //! Expressions inside strings of a manifest: `stop(type(x))`, `dist(Point, Point)`.
 
-use logltn::{Code, Diagnostic, Span};
-use logltn_learn::{InputExpr, Spanned, Unexpected, parse_distance};
+use logltn::{Diagnostic, Span};
+use logltn_learn::{InputExpr, Mistake, Spanned, parse_distance};
 
 use super::reader::Item;
 
@@ -39,13 +39,13 @@ impl<'i> Phrase<'i> {
         self.place(Span::new(0, self.text.len()))
     }
 
-    fn check<T>(&self, read: Result<T, Unexpected>) -> Option<T> {
+    /// What was read of the text, or `None` after saying what is wrong with it.
+    pub fn check<T>(&self, read: Result<T, Mistake>) -> Option<T> {
         read.map_err(|wrong| {
             let message = format!("`{}`: {}", self.item.path, wrong.message);
-            let error = Diagnostic::error(Code::MalformedExpression, message);
-            self.item
-                .problems
-                .push(self.place(wrong.span), &wrong.label, error);
+            let error = Diagnostic::error(wrong.code, message).maybe_help(wrong.help);
+            let place = self.place(wrong.span);
+            self.item.problems.push(place, &wrong.label, error);
         })
         .ok()
     }

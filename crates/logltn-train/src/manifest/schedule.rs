@@ -14,36 +14,15 @@ pub(super) enum End {
     To,
 }
 
-/// `[schedule]`: α, p and p_forall during training.
-#[derive(Clone, Debug, PartialEq)]
+/// `[schedule]`: α, p and p_forall during training, where they are given.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scheduled {
-    /// α, if given.
+    /// α.
     pub alpha: Option<Schedule>,
     /// p of pMean.
-    pub p: Schedule,
+    pub p: Option<Schedule>,
     /// p of pMeanError.
-    pub p_forall: Schedule,
-}
-
-impl Default for Scheduled {
-    fn default() -> Scheduled {
-        let Schedules { p, p_forall, .. } = Schedules::default();
-        Scheduled {
-            alpha: None,
-            p,
-            p_forall,
-        }
-    }
-}
-
-impl From<Schedules> for Scheduled {
-    fn from(Schedules { alpha, p, p_forall }: Schedules) -> Scheduled {
-        Scheduled {
-            alpha: Some(alpha),
-            p,
-            p_forall,
-        }
-    }
+    pub p_forall: Option<Schedule>,
 }
 
 /// The paper's schedule of α, which training takes where none is given: a line from 1 to 4.
@@ -54,11 +33,12 @@ pub(crate) fn papers_alpha() -> Schedule {
 impl Scheduled {
     /// The parameters of training: the paper's schedule of α by default.
     pub fn training(&self) -> Schedules {
-        let alpha = self.alpha.clone();
+        let Scheduled { alpha, p, p_forall } = self.clone();
+        let usual = Schedules::default();
         Schedules {
             alpha: alpha.unwrap_or_else(papers_alpha),
-            p: self.p.clone(),
-            p_forall: self.p_forall.clone(),
+            p: p.unwrap_or(usual.p),
+            p_forall: p_forall.unwrap_or(usual.p_forall),
         }
     }
 
@@ -196,10 +176,5 @@ pub(super) fn read_schedules(item: &Item<'_>) -> Option<Scheduled> {
         read_parameter(name, &item)
     });
     table.end();
-    let default = Scheduled::default();
-    Some(Scheduled {
-        alpha,
-        p: p.unwrap_or(default.p),
-        p_forall: p_forall.unwrap_or(default.p_forall),
-    })
+    Some(Scheduled { alpha, p, p_forall })
 }

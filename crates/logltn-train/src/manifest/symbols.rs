@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use logltn::{Code, Diagnostic, Span};
+use logltn_learn::metrics::Subject;
 use logltn_learn::{ClosedForm, InputExpr, Spanned, Units};
 
 use super::Section;
@@ -416,6 +417,41 @@ pub(super) fn check_inputs(
     }
 }
 
+/// A predicate or a function that has a network.
+pub(crate) struct User<'m> {
+    pub subject: Subject,
+    pub name: &'m String,
+    pub network: &'m NetworkRef,
+    pub args: Option<&'m Spanned<Vec<Spanned<String>>>>,
+    pub output: Option<Output>,
+}
+
+/// Those of a manifest.
+pub(crate) fn users<'m>(
+    predicates: &'m Section<Predicate>,
+    functions: &'m Section<Function>,
+) -> impl Iterator<Item = User<'m>> {
+    let predicates = predicates.iter().filter_map(|(name, predicate)| {
+        Some(User {
+            subject: Subject::Predicate,
+            name,
+            network: predicate.network()?,
+            args: predicate.args.as_ref(),
+            output: predicate.output().map(|output| output.value),
+        })
+    });
+    let functions = functions.iter().filter_map(|(name, function)| {
+        Some(User {
+            subject: Subject::Function,
+            name,
+            network: function.network.as_ref()?,
+            args: function.args.as_ref(),
+            output: None,
+        })
+    });
+    predicates.chain(functions)
+}
+
 /// Predicates and functions that share a network with `inputs` need the arguments that these name; networks that
 /// nothing uses, or that are not there, are reported. `declared` are the names in `[networks]`, including those that
 /// could not be read.
@@ -426,35 +462,18 @@ pub(super) fn check_shared(
     functions: &Section<Function>,
     problems: &Problems<'_>,
 ) {
-    let users = predicates
-        .iter()
-        .filter_map(|(name, p)| {
-            Some((
-                format!("predicates.{name}"),
-                p.network()?,
-                p.args.as_ref(),
-                p.output(),
-            ))
-        })
-        .chain(functions.iter().filter_map(|(name, f)| {
-            Some((
-                format!("functions.{name}"),
-                &f.network.as_ref()?.value,
-                f.args.as_ref(),
-                None,
-            ))
-        }));
     let mut unused: Section<()> = networks
         .iter()
         .map(|(name, n)| (name.clone(), Spanned::new((), n.span)))
         .collect();
-    for (path, network, args, output) in users {
-        let NetworkRef::Shared(shared) = network else {
+    for user in users(predicates, functions) {
+        let NetworkRef::Shared(shared) = user.network else {
             continue;
         };
+        let path = format!("{}s.{}", user.subject.key(), user.name);
         unused.remove(&shared.value);
         match networks.get(&shared.value) {
-            Some(network) => check_inputs(network, &path, args, output.map(|o| o.value), problems),
+            Some(network) => check_inputs(network, &path, user.args, user.output, problems),
             None if declared.contains(shared.as_str()) => {}
             None => {
                 let guess = logltn::nearest(shared, declared.iter().copied());

@@ -3,28 +3,22 @@
 use std::path::PathBuf;
 
 use logltn::{Code, Diagnostic, Span};
-use logltn_learn::{Length, Optimizer, Schedule, Spanned, Training};
+use logltn_learn::{Length, Optimizer, Spanned, Training};
 
 use super::evaluate::Evaluate;
 use super::reader::{Item, Problems, Table, quoted_list};
 use super::schedule::{End, read_schedule};
 
 /// How to train.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Train {
+    /// What a session takes as it is said here: optimizer, learning rate, seed and the like.
+    pub settings: Training,
+    /// Where the learning rate is given, if it is.
+    pub learning_rate: Option<Span>,
     /// One after the other; a plain `steps` or `epochs` is a single one. Empty if the manifest does not say
     /// how long.
     pub phases: Vec<Phase>,
-    /// The optimizer.
-    pub optimizer: Optimizer,
-    /// The learning rate over the whole training, including all phases.
-    pub learning_rate: Spanned<Schedule>,
-    /// The seed of all random numbers.
-    pub seed: u64,
-    /// The largest norm of a gradient, if it is clipped.
-    pub clip_norm: Option<f64>,
-    /// The weight of a term that makes each step use all classes of a softmax.
-    pub entropy: Option<f64>,
     /// How many steps between checkpoints.
     pub checkpoint_every: Option<u64>,
     /// When to stop early.
@@ -75,24 +69,6 @@ pub(super) enum OptimizerName {
     Sgd,
 }
 
-impl Default for Train {
-    fn default() -> Train {
-        Train {
-            phases: Vec::new(),
-            optimizer: Optimizer::Adam,
-            learning_rate: Spanned::new(Schedule::from(Training::LEARNING_RATE), Span::default()),
-            seed: 0,
-            clip_norm: None,
-            entropy: None,
-            checkpoint_every: None,
-            early_stop: None,
-            start: None,
-            freeze: Vec::new(),
-            compile_seconds: None,
-        }
-    }
-}
-
 pub(super) const OPTIMIZERS: [(&str, OptimizerName); 4] = [
     ("adam", OptimizerName::Adam),
     ("sparse_adam", OptimizerName::SparseAdam),
@@ -103,7 +79,7 @@ pub(super) const OPTIMIZERS: [(&str, OptimizerName); 4] = [
 impl Train {
     pub(super) fn read(item: &Item<'_>) -> Option<Train> {
         let mut table = item.table()?;
-        let default = Train::default();
+        let default = Training::default();
         let [steps, epochs, phases] = ["steps", "epochs", "phases"].map(|key| table.take(key));
         if steps.is_none() && epochs.is_none() && phases.is_none() {
             let what = "`train` does not say how long to train";
@@ -112,13 +88,19 @@ impl Train {
             item.problems.push(item.key, "how long?", warning);
         }
         let learning_rate = table.read("learning_rate", |item| read_schedule(item, rate));
+        let place = learning_rate.as_ref().map(|rate| rate.span);
+        let phases = read_phases(&mut table, phases);
         let train = Train {
-            phases: read_phases(&mut table, phases),
-            optimizer: read_optimizer(&mut table),
-            learning_rate: learning_rate.unwrap_or(default.learning_rate),
-            seed: table.whole("seed").unwrap_or(default.seed),
-            clip_norm: table.number("clip_norm"),
-            entropy: table.number("entropy"),
+            settings: Training {
+                optimizer: read_optimizer(&mut table),
+                learning_rate: learning_rate.map_or(default.learning_rate, |rate| rate.value),
+                seed: table.whole("seed").unwrap_or(default.seed),
+                clip_norm: table.number("clip_norm"),
+                entropy: table.number("entropy").unwrap_or(default.entropy),
+                ..default
+            },
+            learning_rate: place,
+            phases,
             checkpoint_every: table.whole("checkpoint_every"),
             early_stop: table.read("early_stop", EarlyStop::read),
             start: table.read("start", Start::read),

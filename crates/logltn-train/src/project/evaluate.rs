@@ -239,27 +239,16 @@ impl Project {
             _ => false,
         };
         // The predicates of a definition are queried at the same individuals as the definition.
-        let axioms: Vec<_> = theory
-            .axioms
-            .iter()
-            .map(|a| theory.written_out(a))
-            .collect();
-        let mut formulas: Vec<&Formula> = axioms.iter().map(|a| &a.formula).collect();
-        while let Some(formula) = formulas.pop() {
-            match &formula.kind {
-                FormulaKind::Atom {
-                    predicate: of,
-                    arguments,
-                } => {
-                    if *of == predicate && arguments.iter().any(learnable) {
-                        return true;
-                    }
-                }
-                // A recursive definition is not queried at learnable constants.
-                _ => formulas.extend(formula.children()),
-            }
-        }
-        false
+        // A recursive one is not queried at learnable constants.
+        let is_it = |part: &Formula| match &part.kind {
+            FormulaKind::Atom {
+                predicate: of,
+                arguments,
+            } => *of == predicate && arguments.iter().any(learnable),
+            _ => false,
+        };
+        let mut axioms = theory.axioms.iter().map(|axiom| theory.written_out(axiom));
+        axioms.any(|axiom| axiom.formula.parts().any(is_it))
     }
 
     fn not_given_by_numbers(&self, predicate: PredicateId) -> Diagnostic {

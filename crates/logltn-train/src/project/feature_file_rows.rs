@@ -1,7 +1,5 @@
 //! Rows of the file that has the individuals of a sort: tables, metrics and parts as columns of it.
 
-use std::path::Path;
-
 use logltn::theory::{ArgumentSort, ColumnSort, SortId};
 use logltn::{Code, ColumnData, Diagnostic, Diagnostics, Theory, did_you_mean};
 use logltn_data::problems::{Problems, counted, shown};
@@ -321,17 +319,6 @@ fn chosen<'v>(
         rows = left;
     }
     out
-}
-
-/// A column of a file as values of a function: `values = "people.csv"`, `column = "age"`.
-pub(super) fn column_of(
-    manifest: &Manifest,
-    path: &Path,
-    column: &Spanned<String>,
-) -> Result<(CsvFile, usize), Diagnostics> {
-    let file = CsvFile::read(path)?;
-    let place = manifest.column(&file, column)?;
-    Ok((file, place))
 }
 
 /// What a table's column must hold to be an argument.

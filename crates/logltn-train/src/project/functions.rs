@@ -1,17 +1,13 @@
 //! Functions given by data: `values`, one for every tuple of individuals.
 
-use std::path::Path;
-
 use logltn::theory::{ArgumentSort, Function, SortId};
 use logltn::{Code, Data, Diagnostic, Diagnostics, FunctionData, Theory};
 use logltn_data::CsvFile;
 use logltn_data::problems::{Problems, counted};
 
 use super::cells::{Cells, read_column};
-use super::feature_file_rows::column_of;
 use super::number_tables::{Numbers, counted_or_many, product, sorts_of, tuples};
 use super::report::Report;
-use crate::manifest::{Manifest, Spanned};
 
 /// Reads the values of all functions that the manifest gives values for.
 pub(super) fn read(
@@ -46,26 +42,28 @@ pub(super) fn read(
         };
         let all_known = shape.sorts.iter().all(|&sort| known(sort));
         let column = given.and_then(|g| g.column.as_ref());
-        let values = match function.result {
-            ArgumentSort::Vector(1) if column.is_some() => {
-                shape.column(manifest, &path, column, all_known, |file, place| {
-                    file.reals(place).map(FunctionData::Reals)
-                })
-            }
-            ArgumentSort::Sort(sort) if column.is_some() => {
-                shape.column(manifest, &path, column, all_known, |file, place| {
+        let values = match (function.result, column) {
+            (result @ (ArgumentSort::Vector(1) | ArgumentSort::Sort(_)), Some(column)) => {
+                CsvFile::read(&path).and_then(|file| {
+                    let place = manifest.column(&file, column)?;
+                    if all_known {
+                        shape.check_size(&file, file.rows(), 1, 1)?;
+                    }
+                    let Some(sort) = result.sort() else {
+                        return file.reals(place).map(FunctionData::Reals);
+                    };
                     let mut problems = Problems::new();
-                    let values = read_column(file, place, &cells[sort], &mut problems);
+                    let values = read_column(&file, place, &cells[sort], &mut problems);
                     problems.finish(FunctionData::Individuals(values))
                 })
             }
-            ArgumentSort::Vector(width) => Numbers::read(&path).and_then(|numbers| {
+            (ArgumentSort::Vector(width), _) => Numbers::read(&path).and_then(|numbers| {
                 if all_known {
                     shape.check(&numbers, width)?;
                 }
                 Ok(FunctionData::Reals(numbers.values))
             }),
-            ArgumentSort::Sort(sort) => {
+            (ArgumentSort::Sort(sort), None) => {
                 let mut problems = Problems::new();
                 let file = CsvFile::read_as_far_as_possible(&path, &mut problems);
                 let values = file.map_or(Vec::new(), |file| {
@@ -102,25 +100,6 @@ struct Shape<'a> {
 }
 
 impl Shape<'_> {
-    /// The values of one column of a file.
-    fn column(
-        &self,
-        manifest: &Manifest,
-        path: &Path,
-        column: Option<&Spanned<String>>,
-        all_known: bool,
-        read: impl FnOnce(&CsvFile, usize) -> Result<FunctionData, Diagnostics>,
-    ) -> Result<FunctionData, Diagnostics> {
-        let Some(column) = column else {
-            return Ok(FunctionData::Reals(Vec::new()));
-        };
-        let (file, place) = column_of(manifest, path, column)?;
-        if all_known {
-            self.check_size(&file, file.rows(), 1, 1)?;
-        }
-        read(&file, place)
-    }
-
     fn check(&self, numbers: &Numbers, width: usize) -> Result<(), Diagnostics> {
         match &numbers.csv {
             Some(file) => self.check_size(file, numbers.rows, numbers.columns, width),

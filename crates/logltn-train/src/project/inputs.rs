@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use logltn::theory::ArgumentSort;
 use logltn::{Code, Diagnostic, Theory, did_you_mean};
+use logltn_learn::metrics::Subject;
 
 use super::features::{FeatureFile, FieldShape};
 use super::report::Report;
-use crate::manifest::{InputExpr, NetworkRef, Spanned};
-
-type Args<'m> = Option<&'m Spanned<Vec<Spanned<String>>>>;
+use crate::manifest::{InputExpr, Spanned, users};
 
 /// Reports the `x.field` that are not in the features of x, and boxes that are not four numbers.
 pub(super) fn check(
@@ -18,19 +17,14 @@ pub(super) fn check(
     files: &BTreeMap<String, FeatureFile>,
 ) {
     let manifest = report.manifest;
-    let predicates = manifest.predicates.iter().filter_map(|(name, p)| {
-        let declared = theory.predicates.iter().find(|d| d.name == *name)?;
-        Some((p.network()?, p.args.as_ref(), &declared.arguments))
-    });
-    let functions = manifest.functions.iter().filter_map(|(name, f)| {
-        let declared = theory.functions.iter().find(|d| d.name == *name)?;
-        let network = f.network.as_ref()?;
-        Some((&network.value, f.args.as_ref(), &declared.arguments))
-    });
-    let users: Vec<(&NetworkRef, Args<'_>, &Vec<ArgumentSort>)> =
-        predicates.chain(functions).collect();
-    for (network, args, sorts) in users {
-        let (Some(network), Some(args)) = (manifest.network(network), args) else {
+    for user in users(&manifest.predicates, &manifest.functions) {
+        let sorts = match user.subject {
+            Subject::Function => theory.function(user.name).map(|id| &theory[id].arguments),
+            _ => theory.predicate(user.name).map(|id| &theory[id].arguments),
+        };
+        let (Some(network), Some(args), Some(sorts)) =
+            (manifest.network(user.network), user.args, sorts)
+        else {
             continue;
         };
         let mut check = Check {

@@ -6,8 +6,7 @@
 use std::collections::BTreeMap;
 
 use logltn::theory::{
-    ArgumentSort, Binding, Formula, FormulaKind, FunctionId, SortKind, TableId, Term, TermKind,
-    VarId,
+    ArgumentSort, Binding, FormulaKind, FunctionId, SortKind, TableId, Term, TermKind, VarId,
 };
 use logltn::{Code, ColumnData, Data, Diagnostic, FunctionData, Theory};
 use logltn_data::problems::Problems;
@@ -230,8 +229,7 @@ impl<'t> Given<'t> {
         let mut given = Given::default();
         for axiom in theory.formulas() {
             let (mut columns, mut terms) = (BTreeMap::new(), Vec::new());
-            let mut open: Vec<&Formula> = vec![&axiom.formula];
-            while let Some(formula) = open.pop() {
+            for formula in axiom.formula.parts() {
                 match &formula.kind {
                     FormulaKind::Atom {
                         predicate,
@@ -253,7 +251,6 @@ impl<'t> Given<'t> {
                     }
                     _ => {}
                 }
-                open.extend(formula.children());
             }
             given.take(manifest, theory, &columns, terms);
         }

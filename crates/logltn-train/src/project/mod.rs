@@ -48,9 +48,7 @@ use logltn_data::{CsvFile, Field};
 use logltn_learn::{Distance, distances};
 
 use crate::in_manifest::all_in_manifest;
-use crate::manifest::{
-    Individuals, Manifest, Param, TheoryNames, check_against, learnt_from, measured_against,
-};
+use crate::manifest::{Individuals, Manifest, Param, check_against, learnt_from, measured_against};
 
 pub use features::{Chosen, FeatureFile, Features, FieldShape, scaled};
 pub use identify::{IdentifyOptions, read_support};
@@ -450,12 +448,12 @@ fn read_theory(
         d.code() == Code::UnusedDeclaration && filters.iter().any(|f| d.message() == unused(f))
     };
     (report.out).extend(said.into_iter().filter(|d| !of_use(d)));
-    let mut names = TheoryNames::from(&theory);
     let whole = report.out.error_count() == before;
-    if !whole {
-        names.broken = theory_file::declared_names(&theory.source);
-    }
-    report.out.extend(check_against(report.manifest, &names));
+    let broken = match whole {
+        true => BTreeSet::new(),
+        false => theory_file::declared_names(&theory.source),
+    };
+    (report.out).extend(check_against(report.manifest, &theory, &broken));
     (theory, whole)
 }
 

@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use logltn::theory::{Formula, FormulaKind, Term, TermKind};
-use logltn::{Diagnostics, Source, Theory, memory};
+use logltn::{Diagnostics, Source, memory};
 use logltn_data::read_bytes;
 
-use crate::manifest::{Manifest, SortKind, TheoryNames, utf8_source};
+use crate::manifest::{Manifest, utf8_source};
 
 /// How much more memory a theory takes than its text: tokens, formulas, programs.
 const TIMES_TEXT: u128 = 120;
@@ -35,66 +34,6 @@ pub fn read_theory_file(path: &Path) -> Result<Source, Diagnostics> {
         return Err(error.into());
     }
     Ok(utf8_source(name, bytes, "the theory")?)
-}
-
-impl From<&Theory> for TheoryNames {
-    fn from(theory: &Theory) -> TheoryNames {
-        let kind = |kind| match kind {
-            logltn::theory::SortKind::Data => SortKind::Data,
-            logltn::theory::SortKind::Range(..) => SortKind::Range,
-            logltn::theory::SortKind::Labels => SortKind::Labels,
-        };
-        let sorts = theory.sorts.iter();
-        let tables = theory.tables.iter();
-        TheoryNames {
-            sorts: sorts.map(|s| (s.name.clone(), kind(s.kind))).collect(),
-            tables: tables
-                .map(|t| {
-                    let columns = t.columns.iter().map(|c| c.name.clone());
-                    (t.name.clone(), columns.collect())
-                })
-                .collect(),
-            predicates: (theory.predicates.iter())
-                .map(|p| (p.name.clone(), p.arguments.len()))
-                .collect(),
-            functions: (theory.functions.iter())
-                .filter(|function| function.field().is_none())
-                .map(|f| (f.name.clone(), f.arguments.len()))
-                .collect(),
-            constants: theory.constants.iter().map(|c| c.name.clone()).collect(),
-            params: theory.params.iter().map(|p| p.name.clone()).collect(),
-            axioms: theory.axioms.iter().map(|a| a.name.clone()).collect(),
-            used: used(theory),
-            broken: Default::default(),
-        }
-    }
-}
-
-/// The predicates and functions that axioms use.
-fn used(theory: &Theory) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    let mut formulas: Vec<&Formula> = theory.formulas().map(|a| &a.formula).collect();
-    let mut terms: Vec<&Term> = Vec::new();
-    while let Some(formula) = formulas.pop() {
-        match &formula.kind {
-            FormulaKind::Atom {
-                predicate,
-                arguments,
-            } => {
-                found.insert(theory[*predicate].name.clone());
-                terms.extend(arguments);
-            }
-            FormulaKind::Use { arguments, .. } => terms.extend(arguments),
-            _ => formulas.extend(formula.children()),
-        }
-    }
-    while let Some(term) = terms.pop() {
-        if let TermKind::Apply(function, arguments) = &term.kind {
-            found.insert(theory[*function].name.clone());
-            terms.extend(arguments);
-        }
-    }
-    found
 }
 
 /// The names that a theory seems to declare, if some of its declarations could not be understood.

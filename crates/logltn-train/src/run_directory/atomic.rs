@@ -127,7 +127,7 @@ pub(super) fn remove_leftovers(dir: &Path) {
 }
 
 /// The error for a file, with the path, the reason and the remedy.
-pub(super) fn explain(path: &Path, what: &str, error: &io::Error) -> Diagnostic {
+pub(crate) fn explain(path: &Path, what: &str, error: &io::Error) -> Diagnostic {
     let code = match what {
         "cannot be read" => Code::FileUnreadable,
         _ => Code::CannotWrite,

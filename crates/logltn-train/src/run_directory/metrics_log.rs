@@ -159,12 +159,13 @@ fn header(axioms: &[String], metrics: &[String]) -> Result<String, Diagnostics> 
 
 /// A file that is appended to.
 #[derive(Debug)]
-struct Growing {
+pub(crate) struct Growing {
     path: PathBuf,
     file: BufWriter<File>,
 }
 
-fn open(path: &Path) -> io::Result<File> {
+/// A file to be read and written; made if it is not there.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .read(true)
         .write(true)
@@ -232,7 +233,7 @@ impl Growing {
     ///
     /// That is one call that the system does wholly or not at all, needs no room on a full disk, and may be repeated: it is
     /// as safe as a copy that takes the file's place.
-    fn cut(path: &Path, mut file: File, length: u64) -> Result<Growing, Diagnostic> {
+    pub(crate) fn cut(path: &Path, mut file: File, length: u64) -> Result<Growing, Diagnostic> {
         let cut = file.set_len(length);
         cut.and_then(|()| io::Seek::seek(&mut file, io::SeekFrom::Start(length)))
             .and_then(|_| file.sync_all())
@@ -243,7 +244,7 @@ impl Growing {
         })
     }
 
-    fn append(&mut self, line: &[u8]) -> Result<(), Diagnostic> {
+    pub(crate) fn append(&mut self, line: &[u8]) -> Result<(), Diagnostic> {
         (self.file.write_all(line)).map_err(|error| self.wrong(&error))
     }
 
@@ -251,7 +252,7 @@ impl Growing {
         (self.file.flush()).map_err(|error| self.wrong(&error))
     }
 
-    fn sync(&mut self) -> Result<(), Diagnostic> {
+    pub(crate) fn sync(&mut self) -> Result<(), Diagnostic> {
         (self.file.flush())
             .and_then(|()| self.file.get_ref().sync_data())
             .map_err(|error| self.wrong(&error))

@@ -40,9 +40,11 @@ use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::read_bytes;
 use logltn_learn::State;
 
+pub(crate) use atomic::explain;
 pub use atomic::{may_replace, write_atomically};
 pub use checkpoint::{decode, encode};
 pub use metrics_log::MetricsLog;
+pub(crate) use metrics_log::{Growing, open};
 pub use record::{RecordReader, StepRecord};
 pub use run_info::{
     AxiomInfo, KeptInfo, RuleInfo, RunInfo, RunStatus, StartInfo, WholeInfo, WholeTruth, utc_time,

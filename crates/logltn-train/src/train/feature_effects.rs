@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use logltn::theory::{ArgumentSort, FunctionId, PredicateId, SortId};
+use logltn::theory::{ArgumentSort, SortId};
 use logltn::{Diagnostics, OutputKind};
-use logltn_learn::{Asked, Field, Ground, KnowledgeBase, Model, largest};
+use logltn_learn::{Answers, Asked, Field, Ground, KnowledgeBase, Model, largest};
 use serde::Serialize;
 
 use super::ask::Questions;
@@ -32,15 +32,6 @@ pub struct Moved {
     /// How much each column moved it, the most important first: in logits, or in units of a function's value. Columns that
     /// moved nothing are left out.
     pub columns: Vec<(String, f64)>,
-}
-
-/// Something that says one thing of each individual of a sort.
-#[derive(Clone, Copy)]
-enum Says {
-    /// A number for each class.
-    Classes(PredicateId, SortId, OutputKind),
-    Truth(PredicateId),
-    Value(FunctionId),
 }
 
 impl Questions<'_> {
@@ -116,16 +107,13 @@ impl Questions<'_> {
             };
             knowledge.vectors[sort].fields = [fields].into();
             let mut model = Model::new(&knowledge, 0)?;
-            for one in &says {
-                let asked = Asked::new(&knowledge, one.name(&knowledge))?;
-                asked.prepare(&knowledge, &mut model)?;
-            }
+            (says.iter()).try_for_each(|asked| asked.prepare(&knowledge, &mut model))?;
             weights.put_into(&mut model)?;
-            for one in &says {
+            for asked in &says {
                 for i in 0..some.len() {
                     let first = (i * (columns.len() + 1)) as u32;
                     let rows: Vec<u32> = (first..=first + columns.len() as u32).collect();
-                    if let Some(moved) = one.moved(&knowledge, &mut model, &rows, columns)? {
+                    if let Some(moved) = moved(asked, &knowledge, &mut model, &rows, columns)? {
                         found[block * at_once + i].push(moved);
                     }
                 }
@@ -186,100 +174,70 @@ impl<'a> Occluded<'a> {
     }
 }
 
-/// What networks say one thing of each individual of a sort.
-fn saying(knowledge: &KnowledgeBase, sort: SortId) -> Vec<Says> {
+/// The networks that say one thing of each individual of a sort.
+fn saying(knowledge: &KnowledgeBase, sort: SortId) -> Vec<Asked> {
     let theory = knowledge.theory();
-    let mut found = Vec::new();
-    for (i, predicate) in theory.predicates.iter().enumerate() {
-        if !matches!(knowledge.predicates[i], Ground::Network(_)) {
-            continue;
-        }
-        let (id, output) = (PredicateId(i as u32), knowledge.outputs[i]);
-        match predicate.arguments[..] {
-            [ArgumentSort::Sort(of)] if of == sort => found.push(Says::Truth(id)),
-            [ArgumentSort::Sort(of), ArgumentSort::Sort(class)]
-                if of == sort && output.per_class =>
-            {
-                found.push(Says::Classes(id, class, output.kind));
-            }
-            _ => {}
-        }
-    }
-    for (i, function) in theory.functions.iter().enumerate() {
-        let whole = function.arguments == [ArgumentSort::Sort(sort)];
-        if whole && function.result == ArgumentSort::Vector(1) && knowledge.functions[i].is_some() {
-            found.push(Says::Value(FunctionId(i as u32)));
-        }
-    }
-    found
+    let predicates = theory.predicates.iter().zip(&knowledge.predicates);
+    let predicates = predicates.filter(|(_, ground)| matches!(ground, Ground::Network(_)));
+    let functions = theory.functions.iter().zip(&knowledge.functions);
+    let functions =
+        functions.filter(|(f, behind)| behind.is_some() && f.result == ArgumentSort::Vector(1));
+    let names = (predicates.map(|(p, _)| &p.name)).chain(functions.map(|(f, _)| &f.name));
+    names
+        .filter_map(|name| Asked::new(knowledge, name).ok())
+        .filter(|asked| asked.arguments() == [ArgumentSort::Sort(sort)])
+        .collect()
 }
 
-impl Says {
-    fn name(self, knowledge: &KnowledgeBase) -> &str {
-        let theory = knowledge.theory();
-        match self {
-            Says::Classes(id, ..) | Says::Truth(id) => &theory[id].name,
-            Says::Value(id) => &theory[id].name,
+/// What the first row is said to be, and how much it is so compared with each other row.
+fn moved(
+    asked: &Asked,
+    knowledge: &KnowledgeBase,
+    model: &mut Model,
+    rows: &[u32],
+    columns: &[(String, usize)],
+) -> Result<Option<Moved>, Diagnostics> {
+    let theory = knowledge.theory();
+    let numbers: Vec<f64> = match (asked.predicate(), theory.function(asked.name())) {
+        (Some((id, _)), _) => model
+            .predict(id, rows, 1)?
+            .into_iter()
+            .map(f64::from)
+            .collect(),
+        (None, Some(id)) => (model.values(knowledge, id, rows, 1)?.into_iter())
+            .map(f64::from)
+            .collect(),
+        (None, None) => return Ok(None),
+    };
+    let first = numbers.first().copied().unwrap_or(0.0);
+    let (said, values): (String, Vec<f64>) = match (asked.answers(), asked.predicate()) {
+        (Answers::Classes(class), Some((_, output))) => {
+            let each = || numbers.chunks_exact(knowledge.data.size(class).max(1));
+            let Some(picked) = each().next().map(largest) else {
+                return Ok(None);
+            };
+            // A softmax does not see what all of its logits have in common.
+            let common = |row: &[f64]| match output.kind {
+                OutputKind::Softmax => row.iter().sum::<f64>() / row.len() as f64,
+                _ => 0.0,
+            };
+            let values = each().map(|row| row[picked] - common(row)).collect();
+            (theory[class].individual_name(picked), values)
         }
-    }
-
-    /// What the first row is said to be, and how much it is so compared with each other row.
-    fn moved(
-        self,
-        knowledge: &KnowledgeBase,
-        model: &mut Model,
-        rows: &[u32],
-        columns: &[(String, usize)],
-    ) -> Result<Option<Moved>, Diagnostics> {
-        let theory = knowledge.theory();
-        let (said, values): (String, Vec<f64>) = match self {
-            Says::Classes(id, class, kind) => {
-                let numbers = model.predict(id, rows, 1)?;
-                let classes = knowledge.data.size(class);
-                let each: Vec<&[f32]> = numbers.chunks_exact(classes.max(1)).collect();
-                let Some(picked) = each.first().map(|row| largest(row)) else {
-                    return Ok(None);
-                };
-                // A softmax does not see what all of its logits have in common.
-                let common = |row: &[f32]| match kind {
-                    OutputKind::Softmax => {
-                        row.iter().map(|x| f64::from(*x)).sum::<f64>() / row.len() as f64
-                    }
-                    _ => 0.0,
-                };
-                let values = each.iter().map(|row| f64::from(row[picked]) - common(row));
-                (theory[class].individual_name(picked), values.collect())
-            }
-            Says::Truth(id) => {
-                let logits: Vec<f64> = model
-                    .predict(id, rows, 1)?
-                    .into_iter()
-                    .map(f64::from)
-                    .collect();
-                let truth = logits.first().map_or(0.0, |x| 1.0 / (1.0 + (-x).exp()));
-                (format!("{truth:.3}"), logits)
-            }
-            Says::Value(id) => {
-                let values = model.values(knowledge, id, rows, 1)?;
-                let values: Vec<f64> = values.into_iter().map(f64::from).collect();
-                (
-                    format!("{}", values.first().map_or(0.0, |x| *x as f32)),
-                    values,
-                )
-            }
-        };
-        let Some((own, others)) = values.split_first() else {
-            return Ok(None);
-        };
-        let mut moved: Vec<(String, f64)> = (columns.iter().zip(others))
-            .map(|((name, _), without)| (name.clone(), own - without))
-            .filter(|(_, by)| *by != 0.0)
-            .collect();
-        moved.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
-        Ok(Some(Moved {
-            symbol: self.name(knowledge).to_string(),
-            said,
-            columns: moved,
-        }))
-    }
+        (_, Some(_)) => (format!("{:.3}", 1.0 / (1.0 + (-first).exp())), numbers),
+        _ => (format!("{}", first as f32), numbers),
+    };
+    let Some((own, others)) = values.split_first() else {
+        return Ok(None);
+    };
+    let mut moved: Vec<(String, f64)> = (columns.iter().zip(others))
+        .map(|((name, _), without)| (name.clone(), own - without))
+        .filter(|(_, by)| *by != 0.0)
+        .collect();
+    moved.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+    Ok(Some(Moved {
+        symbol: asked.name().to_string(),
+        said,
+        columns: moved,
+    }))
 }

@@ -209,15 +209,11 @@ fn training(project: &Project, options: &TrainOptions) -> Result<Training, Diagn
         axioms: manifest.axiom_settings(),
         freeze: train.freeze.iter().map(|name| name.value.clone()).collect(),
         phases,
-        optimizer: train.optimizer,
-        learning_rate: train.learning_rate.value,
-        clip_norm: train.clip_norm,
-        entropy: train.entropy.unwrap_or(0.0),
         crisp: (manifest.predicates.iter())
             .filter(|(_, predicate)| predicate.crisp > 0.0)
             .map(|(name, predicate)| (name.clone(), predicate.crisp))
             .collect(),
-        seed: options.seed.unwrap_or(train.seed),
+        seed: options.seed.unwrap_or(train.settings.seed),
         batches: tables
             .filter_map(|(name, table)| Some((name.clone(), table.batch?.value)))
             .collect(),
@@ -228,6 +224,6 @@ fn training(project: &Project, options: &TrainOptions) -> Result<Training, Diagn
             metric: early.metric.value,
             patience: early.patience,
         }),
-        ..Training::default()
+        ..train.settings
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use logltn::{Semantics, Span};
+use logltn::Semantics;
 use logltn_learn::Training;
 
 use super::Trainer;
@@ -45,8 +45,8 @@ impl Trainer {
         let given = manifest
             .train
             .as_ref()
-            .map(|train| train.learning_rate.span);
-        if given.is_none_or(|span| span == Span::default()) {
+            .and_then(|train| train.learning_rate);
+        if given.is_none() {
             // Written down since another version may take another.
             let rate = Training::LEARNING_RATE.to_string();
             train.set("learning_rate", Node::Leaf(rate));

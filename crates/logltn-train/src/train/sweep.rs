@@ -174,7 +174,11 @@ impl Sweep {
                     continue;
                 }
             };
-            let first = project.manifest.train.as_ref().map_or(0, |t| t.seed);
+            let first = project
+                .manifest
+                .train
+                .as_ref()
+                .map_or(0, |t| t.settings.seed);
             for seed in (0..seeds.unwrap_or(1)).map(|i| first.wrapping_add(i)) {
                 let name = name(settings, &chosen, seeds.map(|_| seed));
                 let mut unique = name.clone();

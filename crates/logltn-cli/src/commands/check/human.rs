@@ -3,9 +3,7 @@
 use logltn::theory::{Axiom, ParamId, SortId, SortKind, TableId};
 use logltn::{EventSize, Pass, Plan, PlannedAxiom, memory};
 use logltn_learn::{ClosedForm, StepWork, duration, large_tables};
-use logltn_train::manifest::{
-    Constant, Grounding, Individuals, Layer, Network, NetworkBody, Param,
-};
+use logltn_train::manifest::{Constant, Grounding, Individuals, Layer, Network, Param};
 use logltn_train::project::Project;
 
 use crate::text::{Align, bytes, counted, indented, percent, real, table, thousands};
@@ -351,26 +349,15 @@ fn closed_form(form: &ClosedForm) -> String {
 }
 
 fn describe(network: &Network) -> String {
-    match &network.body {
-        NetworkBody::Mlp { widths, .. } if widths.is_empty() => "linear".to_string(),
-        NetworkBody::Mlp { widths, .. } => {
-            let widths: Vec<String> = widths.iter().map(usize::to_string).collect();
-            format!("mlp {}", widths.join("-"))
-        }
-        NetworkBody::Cnn(_) => "lenet".to_string(),
-        NetworkBody::Layers(layers) => {
-            let names: Vec<String> = (layers.iter())
-                .filter_map(|layer| match layer.value {
-                    Layer::Conv { filters, kernel } => Some(format!("conv {filters}@{kernel}")),
-                    Layer::Pool(side) => Some(format!("pool {side}")),
-                    Layer::Dense(width) => Some(format!("dense {width}")),
-                    Layer::Dropout(share) => Some(format!("dropout {share}")),
-                    Layer::Flatten | Layer::Activation(_) | Layer::Affine { .. } => None,
-                })
-                .collect();
-            names.join(", ")
-        }
-    }
+    let names = || {
+        (network.layers.iter()).filter_map(|layer| match layer {
+            Layer::Conv { filters, kernel } => Some(format!("conv {filters}@{kernel}")),
+            Layer::Flatten | Layer::Activation(_) | Layer::Affine { .. } => None,
+            other => Some(other.to_string()),
+        })
+    };
+    let shorthand = network.shorthand.clone();
+    shorthand.unwrap_or_else(|| names().collect::<Vec<_>>().join(", "))
 }
 
 fn axioms(project: &Project, plan: &Plan, with_members: bool) -> String {

@@ -11,7 +11,7 @@ use crate::predict::Asked;
 use crate::worlds::Worlds;
 
 /// A predicate and the rows that it is queried at.
-pub(super) struct Answers {
+pub(super) struct PredicateAtRows {
     pub asked: Asked,
     output: Output,
     /// Without the argument that picks a class.
@@ -21,15 +21,15 @@ pub(super) struct Answers {
     pub classes: Vec<u32>,
 }
 
-impl Answers {
+impl PredicateAtRows {
     /// So many rows of all arguments.
-    pub fn new(asked: Asked, all: AskedRows, count: usize) -> Answers {
+    pub fn new(asked: Asked, all: AskedRows, count: usize) -> PredicateAtRows {
         let arity = asked.arguments().len();
         let output = (asked.predicate()).map_or(Output::truth(), |(_, output)| output);
         let AskedRows { arguments, numbers } = all;
         let whole = arguments.chunks_exact((arity + usize::from(output.per_class)).max(1));
         let own = whole.clone().flat_map(|row| &row[..arity]).copied();
-        Answers {
+        PredicateAtRows {
             rows: AskedRows {
                 arguments: own.collect(),
                 numbers,
