@@ -14,9 +14,16 @@ const KEYWORDS: [&str; 7] = [
 /// Each declaration of a text by kind and name, `axiom smooth`, with its tokens; comments and spaces do not count.
 pub(super) fn declarations(text: &str) -> Vec<(String, String)> {
     let mut found: Vec<Vec<String>> = Vec::new();
-    for word in words(text) {
-        // Reserved words occur nowhere else.
-        match (KEYWORDS.contains(&word.as_str()), found.last_mut()) {
+    let mut rest = words(text);
+    rest.reverse();
+    while let Some(word) = rest.pop() {
+        // Reserved words occur nowhere else. `define` is none: a name and a parenthesis follow where it declares.
+        let defines = word == "define"
+            && matches!(rest.as_slice(), [.., open, name] if open == "(" && !KEYWORDS.contains(&name.as_str()));
+        match (
+            defines || KEYWORDS.contains(&word.as_str()),
+            found.last_mut(),
+        ) {
             (true, _) => found.push(vec![word]),
             (false, Some(declaration)) => declaration.push(word),
             (false, None) => {}
@@ -101,5 +108,11 @@ mod tests {
         let spaced = text.replace("p(x)  ->", "p( x ) # why\n ->");
         assert_eq!(declarations(&spaced), expected);
         assert_ne!(declarations(&text.replace("r(x", "s(x")), expected);
+
+        let defined =
+            declarations("predicate define(A)\ndefine near(x: A): define(x)\naxiom a: p()");
+        let names: Vec<&str> = defined.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["predicate define", "define near", "axiom a"]);
+        assert_eq!(defined[1].1, "(x: A): define(x)");
     }
 }
