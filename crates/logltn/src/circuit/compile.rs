@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 
-use super::order::Order;
+use super::order::{Order, structure};
 use super::proposition::Proposition;
 use super::store::{FALSE, Formula, Id, Store, TRUE};
+use super::tree::{self, Tree};
 use super::{Circuit, Implications, Node, Part, Root, sums};
-use crate::connected::connected;
+use crate::connected::connected_by;
 use crate::recursion::deep;
 
 /// Disjunctions with fewer members are not halved.
@@ -21,6 +22,8 @@ const LONG: usize = 8;
 pub(crate) struct Budget<'s> {
     pub time: Duration,
     pub edges: usize,
+    /// How many members of formulas may be looked at.
+    pub work: usize,
     pub stop: Option<&'s AtomicBool>,
 }
 
@@ -33,6 +36,7 @@ impl<'s> Budget<'s> {
         Budget {
             time,
             edges: edges.min(u32::MAX as usize / 2),
+            work: usize::MAX,
             stop,
         }
     }
@@ -61,12 +65,14 @@ pub(crate) struct TooHard {
     pub stopped: bool,
 }
 
-struct Compiler<'s> {
-    store: Store<'s>,
-    order: Order,
+struct Compiler<'a, 's> {
+    store: &'a mut Store<'s>,
+    order: &'a Order,
     /// By formula.
     compiled: FxHashMap<Id, Root>,
     nodes: Nodes<'s>,
+    /// Used when members are grouped.
+    owner: Vec<u32>,
 }
 
 /// A circuit that grows, each node once.
@@ -79,72 +85,115 @@ pub(super) struct Nodes<'s> {
 }
 
 /// Compiles a formula over variables with these many states.
-pub(crate) fn compile(
+pub(crate) fn compile<'s>(
     proposition: &Proposition,
     domains: &[u32],
-    budget: Budget,
+    budget: Budget<'s>,
 ) -> Result<Circuit, TooHard> {
     if let Some(implications) = Implications::of(proposition, domains) {
         let Some(graph) = sums::Graph::of(&implications, domains.len()) else {
             return Ok(Nodes::new(domains, budget).finish(Root::False));
         };
-        let count = graph.orders();
-        let orders = (0..count).map_while(|seed| graph.order(seed));
-        let compile = |order, own: Budget<'_>| graph.compile(domains, order, own);
-        if let Some(circuit) = smallest(orders, count as usize, budget, compile) {
-            return circuit;
+        let orders: Vec<Vec<u32>> = (0..graph.orders()).map_while(|i| graph.order(i)).collect();
+        if !orders.is_empty() {
+            let compile = |order: &Vec<u32>, own| graph.compile(domains, order, own);
+            return smallest(orders, budget, compile);
         }
     }
     let mut store = Store::new(domains.to_vec(), budget);
     let root = store.insert(proposition);
-    let mut orders = Vec::new();
-    if !store.is_over() {
-        orders.extend(Order::depths(&store, root));
+    let mut ways = Vec::new();
+    if let (Formula::And(members), false) = (store.formula(root), store.is_over()) {
+        if let Some((eliminated, left_out)) = structure(&store, members) {
+            if !left_out {
+                ways.push(Way::Tree(Tree::new(&store, members, &eliminated)));
+            }
+            ways.push(Way::Decide(Order::depths(&eliminated)));
+        }
+        ways.push(Way::Tree(Tree::in_line(&store, members)));
     }
-    orders.push(Order::Occurrences);
-    drop(store);
-    let count = orders.len();
-    let compile = |order, own: Budget<'_>| compile_with(proposition, domains, order, own);
-    smallest(orders.into_iter(), count, budget, compile).unwrap_or(Err(TooHard {
-        variables: domains.len(),
-        ..TooHard::default()
-    }))
+    ways.push(Way::Decide(Order::Occurrences));
+    if store.is_over() {
+        let nodes = Nodes::new(domains, budget).go_on(0, true);
+        return nodes.map(|_| Circuit::default());
+    }
+    let inserted = store.len();
+    smallest(ways, budget, |way, own| {
+        store.rewind(inserted, own);
+        let nodes = Nodes::new(domains, own);
+        let compiled = match way {
+            Way::Tree(tree) => tree::compile(tree, &mut store, nodes),
+            Way::Decide(order) => decide(order, &mut store, root, nodes),
+        };
+        (compiled, store.work())
+    })
 }
 
-/// The smallest circuit of some orders, as many as `count`: later ones are tried if the first ones give large circuits.
-/// `None` if there is no order.
-fn smallest<O>(
-    orders: impl Iterator<Item = O>,
-    count: usize,
-    budget: Budget,
-    compile: impl Fn(O, Budget<'_>) -> Result<Circuit, TooHard>,
-) -> Option<Result<Circuit, TooHard>> {
-    const LARGE: usize = 2_000;
+/// How a formula can be compiled.
+enum Way {
+    Tree(Tree),
+    Decide(Order),
+}
+
+/// A circuit, and how much work it was.
+pub(super) type Compiled = (Result<Circuit, TooHard>, usize);
+
+/// The smallest circuit of some ways to compile one, which are tried in turns, with more and more work: where one of them
+/// needs little, it does not matter what the others would need. After the first circuit, unless it is small, the other ways
+/// may take as long once more.
+fn smallest<'s, W>(
+    mut ways: Vec<W>,
+    budget: Budget<'s>,
+    mut compile: impl FnMut(&W, Budget<'s>) -> Compiled,
+) -> Result<Circuit, TooHard> {
+    const SMALL: usize = 2_000;
+    /// This much takes no time to speak of.
+    const LITTLE: usize = 1 << 20;
     let started = Instant::now();
-    let mut best: Option<Result<Circuit, TooHard>> = None;
-    for (i, order) in orders.enumerate() {
-        let left = budget.time.saturating_sub(started.elapsed());
-        let mut own = budget;
-        own.time = match i + 1 < count {
-            true => left / 2,
-            false => left,
-        };
-        if let Some(Ok(best)) = &best {
-            own.edges = best.edges();
-        }
-        match compile(order, own) {
-            Ok(circuit) if circuit.edges() <= LARGE => return Some(Ok(circuit)),
-            Ok(circuit) => best = Some(Ok(circuit)),
-            Err(reached) if reached.stopped => return Some(Err(reached)),
-            Err(reached) => {
-                best.get_or_insert(Err(reached));
+    let mut best: Option<Circuit> = None;
+    let mut reached = TooHard::default();
+    let mut own = budget;
+    own.work = LITTLE.min(budget.work);
+    loop {
+        let mut later = Vec::new();
+        for way in ways {
+            own.time = budget.time.saturating_sub(started.elapsed());
+            let (compiled, work) = compile(&way, own);
+            if std::env::var("WAYS").is_ok() { eprintln!("way {} work {work} of {} took {:.2} {:?}", later.len(), own.work, started.elapsed().as_secs_f64(), compiled.as_ref().map(|c| c.edges()).map_err(|e| e.edges)); }
+            match compiled {
+                Ok(circuit) => {
+                    own.edges = circuit.edges();
+                    own.work = own.work.min(work.max(LITTLE));
+                    let is_small = own.edges <= SMALL;
+                    best = Some(circuit);
+                    if is_small {
+                        break;
+                    }
+                }
+                Err(why) => {
+                    if why.edges >= reached.edges {
+                        reached = why;
+                    }
+                    if why.stopped {
+                        return Err(why);
+                    }
+                    if work > own.work {
+                        later.push(way);
+                    }
+                }
             }
         }
+        if let Some(circuit) = best {
+            return Ok(circuit);
+        }
+        let is_over = started.elapsed() > budget.time;
+        if later.is_empty() || is_over || own.work >= budget.work {
+            reached.seconds = started.elapsed().as_secs_f64();
+            return Err(reached);
+        }
+        ways = later;
+        own.work = own.work.saturating_mul(8).min(budget.work);
     }
-    if let Some(Err(reached)) = &mut best {
-        reached.seconds = started.elapsed().as_secs_f64();
-    }
-    best
 }
 
 /// Whether some world makes the formula true.
@@ -157,26 +206,28 @@ pub(crate) fn is_satisfiable(
     Ok(circuit.root != Root::False)
 }
 
-fn compile_with(
-    proposition: &Proposition,
-    domains: &[u32],
-    order: Order,
-    budget: Budget,
+fn decide<'s>(
+    order: &Order,
+    store: &mut Store<'s>,
+    root: Id,
+    nodes: Nodes<'s>,
 ) -> Result<Circuit, TooHard> {
     let mut compiler = Compiler {
-        nodes: Nodes::new(domains, budget),
-        store: Store::new(domains.to_vec(), budget),
+        nodes,
+        store,
         order,
         compiled: FxHashMap::default(),
+        owner: Vec::new(),
     };
-    let root = compiler.store.insert(proposition);
-    let root = compiler.compile(root)?;
-    // What the last steps made of the formulas may be cut short.
-    compiler.nodes.go_on(0, compiler.store.is_over())?;
-    Ok(compiler.nodes.finish(root))
+    let compiled = compiler.compile(root).and_then(|root| {
+        // What the last steps made of the formulas may be cut short.
+        compiler.nodes.go_on(0, compiler.store.is_over())?;
+        Ok(root)
+    });
+    compiled.map(|root| compiler.nodes.finish(root))
 }
 
-impl Compiler<'_> {
+impl Compiler<'_, '_> {
     fn compile(&mut self, id: Id) -> Result<Root, TooHard> {
         match id {
             TRUE => return Ok(Root::True),
@@ -202,7 +253,7 @@ impl Compiler<'_> {
                     _ => {
                         let (mut compiled, mut literals) = (Vec::new(), Vec::new());
                         for part in parts {
-                            let part = self.rejoined(true, part);
+                            let part = self.store.part_of_and(part);
                             let root = deep(|| self.compile(part))?;
                             match (self.store.formula(part), root) {
                                 (Formula::In { var, .. }, root) => {
@@ -216,6 +267,7 @@ impl Compiler<'_> {
                     }
                 }
             }
+            Formula::Pairs { .. } => deep(|| self.decide(id))?,
             Formula::Or(members) => match self.components(&members) {
                 parts if parts.len() == 1 => deep(|| self.decide(id))?,
                 parts => {
@@ -261,12 +313,12 @@ impl Compiler<'_> {
     /// Of a disjunction in parts, together with other formulas: its first half, and its second half without the first.
     fn first_half(&mut self, others: &[Id], mut parts: Vec<Vec<Id>>) -> [Id; 2] {
         let second = parts.split_off(parts.len() / 2).concat();
-        let first = self.rejoined(false, parts.concat());
-        let second = self.rejoined(false, second);
+        let first = self.store.connective(false, parts.concat());
+        let second = self.store.connective(false, second);
         let neither = self.store.negation(first);
         let mut with = |mut members: Vec<Id>| {
             members.extend_from_slice(others);
-            self.rejoined(true, members)
+            self.store.connective(true, members)
         };
         [with(vec![first]), with(vec![neither, second])]
     }
@@ -277,27 +329,22 @@ impl Compiler<'_> {
         Ok(self.nodes.sum(summands))
     }
 
-    /// Some members of a connective, which need no further simplification.
-    fn rejoined(&mut self, and: bool, members: Vec<Id>) -> Id {
-        self.store.connective(and, members)
-    }
-
     /// Groups members that have common variables, in the order of the first member of each group.
-    fn components(&self, members: &[Id]) -> Vec<Vec<Id>> {
+    fn components(&mut self, members: &[Id]) -> Vec<Vec<Id>> {
         let group = |group: Vec<u32>| group.iter().map(|i| members[*i as usize]).collect();
         self.groups(members).into_iter().map(group).collect()
     }
 
     /// The same by the places of the members.
-    fn groups(&self, members: &[Id]) -> Vec<Vec<u32>> {
-        connected(members.len(), |i, visit| {
+    fn groups(&mut self, members: &[Id]) -> Vec<Vec<u32>> {
+        connected_by(&mut self.owner, members.len(), |i, visit| {
             (self.store.variables(members[i]).iter()).for_each(|v| visit(*v));
         })
     }
 
     /// A sum over the states of a variable; states that leave the same formula are grouped.
     fn decide(&mut self, id: Id) -> Result<Root, TooHard> {
-        let var = self.order.choose(&self.store, id);
+        let var = self.order.choose(self.store, id);
         let mut branches: Vec<(Id, Vec<u32>)> = Vec::new();
         for states in self.store.classes(id, var) {
             let left = self.store.given(id, var, &states);

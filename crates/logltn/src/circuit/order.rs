@@ -22,9 +22,15 @@ pub(super) enum Order {
 const LONG: usize = 48;
 
 impl Order {
-    /// The order by depths, if the formula has such a structure.
-    pub fn depths(store: &Store, root: Id) -> Option<Order> {
-        depths(store, root).map(Order::Depths)
+    /// The order by depths in the tree of an elimination.
+    pub fn depths(eliminated: &Eliminated) -> Order {
+        let mut depths = vec![0; eliminated.len()];
+        for (var, around) in eliminated.iter().rev() {
+            // The one that is eliminated first is the parent.
+            let above = around.first();
+            depths[*var as usize] = above.map_or(0, |above| depths[*above as usize] + 1);
+        }
+        Order::Depths(depths)
     }
 
     /// The variable to decide in a formula that has variables.
@@ -33,14 +39,15 @@ impl Order {
             let vars = store.variables(id).iter().copied();
             return vars.min_by_key(|v| (depths[*v as usize], *v)).unwrap_or(0);
         }
-        let members: &[Id] = match store.formula(id) {
-            Formula::And(members) | Formula::Or(members) => members,
-            _ => &[],
-        };
         let mut scores: FxHashMap<u32, f64> = FxHashMap::default();
-        for member in members {
+        for member in store.members(id) {
             let vars = store.variables(*member);
-            let score = 1.0 / (vars.len() as f64).powi(2);
+            let count = vars.len() as f64;
+            let score = match store.formula(*member) {
+                // As if they were written out.
+                Formula::Pairs { .. } => (count - 1.0) / 4.0,
+                _ => 1.0 / count.powi(2),
+            };
             for var in vars {
                 *scores.entry(*var).or_default() += score;
             }
@@ -71,15 +78,10 @@ fn told_apart(store: &Store, id: Id) -> FxHashMap<u32, FxHashSet<u32>> {
     }
     let (mut seen, mut open) = (FxHashSet::default(), vec![id]);
     while let Some(id) = open.pop() {
-        match store.formula(id) {
-            Formula::True | Formula::False => {}
-            Formula::In { var, set } => {
-                found.entry(*var).or_default().insert(*set);
-            }
-            Formula::And(members) | Formula::Or(members) => {
-                open.extend(members.iter().filter(|m| seen.insert(**m)));
-            }
+        if let Formula::In { var, set } = store.formula(id) {
+            found.entry(*var).or_default().insert(*set);
         }
+        open.extend(store.members(id).iter().filter(|m| seen.insert(**m)));
     }
     found
 }
@@ -138,7 +140,7 @@ impl Graph {
 }
 
 /// Variables in the order of an elimination, each with its neighbours at that time, the next one first.
-type Eliminated = Vec<(u32, Vec<u32>)>;
+pub(super) type Eliminated = Vec<(u32, Vec<u32>)>;
 
 /// Eliminates variables by minimum fill. Equally good ones are eliminated in the order of their names, which is another one for
 /// other seeds. `None` if it takes too long.
@@ -212,17 +214,15 @@ fn eliminated(neighbours: Vec<FxHashSet<u32>>, vars: &[u32]) -> Option<Eliminate
     Some(eliminated)
 }
 
-/// Depths in the tree of an elimination of the graph of those that occur together. `None` if no such structure is
-/// found.
-fn depths(store: &Store, root: Id) -> Option<Vec<u32>> {
-    let Formula::And(members) = store.formula(root) else {
-        return None;
-    };
-    let count = store.domains.len();
-    let mut neighbours = vec![FxHashSet::default(); count];
+/// An elimination of the graph of those that occur together, and whether members were left out of it. `None` if no such
+/// structure is found.
+pub(super) fn structure(store: &Store, members: &[Id]) -> Option<(Eliminated, bool)> {
+    let mut neighbours = vec![FxHashSet::default(); store.domains.len()];
+    let mut left_out = false;
     for member in members {
         let vars = store.variables(*member);
         if vars.len() > LONG {
+            left_out = true;
             continue;
         }
         for (i, a) in vars.iter().enumerate() {
@@ -232,12 +232,6 @@ fn depths(store: &Store, root: Id) -> Option<Vec<u32>> {
             }
         }
     }
-    let eliminated = elimination(&neighbours, store.variables(root), 0)?;
-    let mut depths = vec![0; count];
-    for (var, around) in eliminated.iter().rev() {
-        // The one that is eliminated first is the parent.
-        let above = around.first();
-        depths[*var as usize] = above.map_or(0, |above| depths[*above as usize] + 1);
-    }
-    Some(depths)
+    let vars: Vec<u32> = (0..store.domains.len() as u32).collect();
+    Some((elimination(&neighbours, &vars, 0)?, left_out))
 }

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use rustc_hash::FxHashMap;
 
+use super::cliques::cliques;
 use super::compile::Budget;
 use super::proposition::Proposition;
 use crate::recursion::deep;
@@ -25,6 +26,12 @@ pub(super) enum Formula {
     },
     And(Box<[Id]>),
     Or(Box<[Id]>),
+    /// Of literals of different variables: of every two one is true (`all`), or some two are both true. Written out that
+    /// would be the square of the members.
+    Pairs {
+        all: bool,
+        members: Box<[Id]>,
+    },
 }
 
 /// All formulas of a compilation.
@@ -45,8 +52,9 @@ pub(super) struct Store<'s> {
     seen: Vec<bool>,
     budget: Budget<'s>,
     started: Instant,
-    /// Members that were looked at since the clock was looked at.
+    /// Members that were looked at, and when to look at the clock.
     looked: usize,
+    look_next: usize,
     over: bool,
     bytes: usize,
 }
@@ -72,6 +80,7 @@ impl<'s> Store<'s> {
             budget,
             started: Instant::now(),
             looked: 0,
+            look_next: BETWEEN_LOOKS,
             over: false,
             bytes: 0,
         };
@@ -90,18 +99,56 @@ impl<'s> Store<'s> {
         self.over
     }
 
-    /// Looks from time to time whether the budget is used up.
-    fn look(&mut self, members: usize) -> bool {
+    /// Forgets all but the first so many formulas, and begins with a new budget.
+    pub fn rewind(&mut self, count: usize, budget: Budget<'s>) {
+        for id in count..self.formulas.len() {
+            self.bytes -= self.bytes_of(id as Id);
+        }
+        self.formulas.truncate(count);
+        self.variables.truncate(count);
+        self.numbers.retain(|_, id| (*id as usize) < count);
+        self.negations.clear();
+        self.restricted.clear();
+        (self.budget, self.started, self.over) = (budget, Instant::now(), false);
+        (self.looked, self.look_next) = (0, BETWEEN_LOOKS);
+    }
+
+    /// How many formulas there are.
+    pub fn len(&self) -> usize {
+        self.formulas.len()
+    }
+
+    /// About the memory of a formula, which is stored twice.
+    fn bytes_of(&self, id: Id) -> usize {
+        128 + 8 * self.members(id).len() + 4 * self.variables(id).len()
+    }
+
+    /// How many members were looked at: the same in every run, unlike the time it took.
+    pub fn work(&self) -> usize {
+        self.looked
+    }
+
+    /// Counts members that are looked at. From time to time, looks whether the budget is used up.
+    pub fn look(&mut self, members: usize) -> bool {
         self.looked += members + 1;
-        if self.looked > BETWEEN_LOOKS {
-            self.looked = 0;
+        if self.looked > self.look_next {
+            self.look_next = self.looked + BETWEEN_LOOKS;
             self.over |= self.budget.is_used_up(self.started, self.bytes);
         }
+        self.over |= self.looked > self.budget.work;
         self.over
     }
 
     pub fn formula(&self, id: Id) -> &Formula {
         &self.formulas[id as usize]
+    }
+
+    /// The members of a connective, or of pairs.
+    pub fn members(&self, id: Id) -> &[Id] {
+        match self.formula(id) {
+            Formula::True | Formula::False | Formula::In { .. } => &[],
+            Formula::And(members) | Formula::Or(members) | Formula::Pairs { members, .. } => members,
+        }
     }
 
     pub fn variables(&self, id: Id) -> &[u32] {
@@ -119,7 +166,7 @@ impl<'s> Store<'s> {
         let variables: Box<[u32]> = match &formula {
             Formula::True | Formula::False => Box::default(),
             Formula::In { var, .. } => Box::new([*var]),
-            Formula::And(members) | Formula::Or(members) => {
+            Formula::And(members) | Formula::Or(members) | Formula::Pairs { members, .. } => {
                 let mut all = Vec::new();
                 for member in members {
                     for var in &self.variables[*member as usize] {
@@ -133,16 +180,11 @@ impl<'s> Store<'s> {
                 all.into()
             }
         };
-        let members = match &formula {
-            Formula::And(members) | Formula::Or(members) => members.len(),
-            _ => 0,
-        };
-        // A formula is stored twice.
-        self.bytes += 128 + 8 * members + 4 * variables.len();
         let id = self.formulas.len() as Id;
         self.formulas.push(formula.clone());
         self.numbers.insert(formula, id);
         self.variables.push(variables);
+        self.bytes += self.bytes_of(id);
         id
     }
 
@@ -195,10 +237,22 @@ impl<'s> Store<'s> {
                 let members = deep(|| members.iter().map(|m| self.negation(*m)).collect());
                 self.connective(true, members)
             }
+            Formula::Pairs { all, members } => {
+                let members = members.iter().map(|m| self.negation(*m)).collect();
+                self.pairs(!all, members)
+            }
         };
         self.negations.insert(id, negation);
         self.negations.insert(negation, id);
         negation
+    }
+
+    /// Some members of a conjunction, in their order; they need no further simplification.
+    pub fn part_of_and(&mut self, members: Vec<Id>) -> Id {
+        match members.as_slice() {
+            [only] => *only,
+            _ => self.intern(Formula::And(members.into())),
+        }
     }
 
     /// `and` or `or`, simplified: constants and nested connectives of the same kind go, literals of one variable are
@@ -290,7 +344,7 @@ impl<'s> Store<'s> {
         all.sort_unstable();
         let contradicts =
             |id: &Id| (self.negations.get(id)).is_some_and(|n| all.binary_search(n).is_ok());
-        if all.iter().any(contradicts) {
+        if !self.negations.is_empty() && all.iter().any(contradicts) {
             return absorbing;
         }
         match (all.as_slice(), and) {
@@ -299,6 +353,55 @@ impl<'s> Store<'s> {
             (_, true) => self.intern(Formula::And(all.into())),
             (_, false) => self.intern(Formula::Or(all.into())),
         }
+    }
+
+    /// Of every two members one is true (`all`), or some two are both true.
+    fn pairs(&mut self, all: bool, mut members: Vec<Id>) -> Id {
+        let (neutral, decisive) = if all { (TRUE, FALSE) } else { (FALSE, TRUE) };
+        if self.look(members.len()) {
+            return decisive;
+        }
+        members.retain(|m| *m != neutral);
+        if let Some(at) = members.iter().position(|m| *m == decisive) {
+            members.swap_remove(at);
+            return self.connective(all, members);
+        }
+        match members.len() {
+            0 | 1 => neutral,
+            2 => self.connective(!all, members),
+            _ => {
+                members.sort_unstable();
+                let members = members.into();
+                self.intern(Formula::Pairs { all, members })
+            }
+        }
+    }
+
+    /// Members of a conjunction (`all`) or a disjunction in which what is said of every two of some literals is one
+    /// member.
+    fn paired(&mut self, all: bool, members: Vec<Id>) -> Vec<Id> {
+        let of_two = |id: &Id| match (self.formula(*id), self.members(*id)) {
+            (Formula::Or(_), &[a, b]) if all => Some((a, b)),
+            (Formula::And(_), &[a, b]) if !all => Some((a, b)),
+            _ => None,
+        };
+        let is_literal = |id: Id| matches!(self.formula(id), Formula::In { .. });
+        let mut pairs: Vec<(Id, Id)> = (members.iter().filter_map(of_two))
+            .filter(|(a, b)| is_literal(*a) && is_literal(*b))
+            .collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        let (cliques, covered) = cliques(&pairs);
+        if cliques.is_empty() {
+            return members;
+        }
+        let is_left = |id: &Id| match of_two(id).map(|pair| pairs.binary_search(&pair)) {
+            Some(Ok(at)) => !covered[at],
+            _ => true,
+        };
+        let mut left: Vec<Id> = members.into_iter().filter(is_left).collect();
+        left.extend(cliques.into_iter().map(|of| self.pairs(all, of)));
+        left
     }
 
     /// The formula given that a variable is in one of some states.
@@ -327,6 +430,10 @@ impl<'s> Store<'s> {
                 let members = deep(|| self.restrict_all(&members, var, allowed));
                 self.connective(false, members)
             }
+            Formula::Pairs { all, members } => {
+                let members = self.restrict_all(&members, var, allowed);
+                self.pairs(all, members)
+            }
         };
         if self.restricted.len() > MOST_RESTRICTED {
             self.restricted.clear();
@@ -342,6 +449,9 @@ impl<'s> Store<'s> {
 
     /// The states of a variable, grouped where no literal of the formula tells them apart.
     pub fn classes(&self, id: Id, var: u32) -> Vec<Vec<u32>> {
+        if self.domains[var as usize] == 2 {
+            return vec![vec![0], vec![1]];
+        }
         let mut sets = Vec::new();
         let mut seen = rustc_hash::FxHashSet::default();
         let mut open = vec![id];
@@ -349,11 +459,10 @@ impl<'s> Store<'s> {
             if self.variables(id).binary_search(&var).is_err() || !seen.insert(id) {
                 continue;
             }
-            match self.formula(id) {
-                Formula::In { set, .. } => sets.push(*set),
-                Formula::And(members) | Formula::Or(members) => open.extend_from_slice(members),
-                Formula::True | Formula::False => {}
+            if let Formula::In { set, .. } = self.formula(id) {
+                sets.push(*set);
             }
+            open.extend_from_slice(self.members(id));
         }
         sets.sort_unstable();
         sets.dedup();
@@ -389,6 +498,13 @@ impl<'s> Store<'s> {
         self.restrict(id, var, set)
     }
 
+    /// Formulas given that a variable is in one state.
+    pub fn all_given(&mut self, ids: &[Id], var: u32, state: u32) -> Vec<Id> {
+        let set = self.set(vec![state]);
+        self.look(ids.len());
+        self.restrict_all(ids, var, set)
+    }
+
     pub fn insert(&mut self, proposition: &Proposition) -> Id {
         match proposition {
             Proposition::True => TRUE,
@@ -405,15 +521,25 @@ impl<'s> Store<'s> {
                 };
                 self.is_in(*var, states)
             }
-            Proposition::And(members) => {
-                let members = deep(|| members.iter().map(|m| self.insert(m)).collect());
-                self.connective(true, members)
-            }
-            Proposition::Or(members) => {
-                let members = deep(|| members.iter().map(|m| self.insert(m)).collect());
-                self.connective(false, members)
-            }
+            Proposition::And(members) => self.insert_all(true, members),
+            Proposition::Or(members) => self.insert_all(false, members),
         }
+    }
+
+    fn insert_all(&mut self, and: bool, members: &[Proposition]) -> Id {
+        let mut all = Vec::with_capacity(members.len());
+        deep(|| {
+            for member in members {
+                let id = self.insert(member);
+                match self.formula(id) {
+                    Formula::And(inner) if and => all.extend_from_slice(inner),
+                    Formula::Or(inner) if !and => all.extend_from_slice(inner),
+                    _ => all.push(id),
+                }
+            }
+        });
+        let all = self.paired(and, all);
+        self.connective(and, all)
     }
 }
 
