@@ -103,7 +103,8 @@ pub(crate) fn compile<'s>(
     let mut store = Store::new(domains.to_vec(), budget);
     let root = store.insert(proposition);
     let mut ways = Vec::new();
-    if let (Formula::And(members), false) = (store.formula(root), store.is_over()) {
+    if store.formula(root) == Formula::And {
+        let members = store.members(root);
         if let Some((eliminated, left_out)) = structure(&store, members) {
             if !left_out {
                 ways.push(Way::Tree(Tree::new(&store, members, &eliminated)));
@@ -159,7 +160,15 @@ fn smallest<'s, W>(
         for way in ways {
             own.time = budget.time.saturating_sub(started.elapsed());
             let (compiled, work) = compile(&way, own);
-            if std::env::var("WAYS").is_ok() { eprintln!("way {} work {work} of {} took {:.2} {:?}", later.len(), own.work, started.elapsed().as_secs_f64(), compiled.as_ref().map(|c| c.edges()).map_err(|e| e.edges)); }
+            if std::env::var("WAYS").is_ok() {
+                eprintln!(
+                    "way {} work {work} of {} took {:.2} {:?}",
+                    later.len(),
+                    own.work,
+                    started.elapsed().as_secs_f64(),
+                    compiled.as_ref().map(|c| c.edges()).map_err(|e| e.edges)
+                );
+            }
             match compiled {
                 Ok(circuit) => {
                     own.edges = circuit.edges();
@@ -239,11 +248,12 @@ impl Compiler<'_, '_> {
         }
         let others = self.store.bytes() / Budget::BYTES_PER_EDGE;
         self.nodes.go_on(others, self.store.is_over())?;
-        let compiled = match self.store.formula(id).clone() {
+        let members = self.store.members(id).to_vec();
+        let compiled = match self.store.formula(id) {
             Formula::True => Root::True,
             Formula::False => Root::False,
             Formula::In { var, set } => Root::Node(self.nodes.leaf(var, self.store.states(set))),
-            Formula::And(members) => {
+            Formula::And => {
                 let parts = self.components(&members);
                 match parts.len() {
                     1 => match self.halved(&members) {
@@ -257,7 +267,7 @@ impl Compiler<'_, '_> {
                             let root = deep(|| self.compile(part))?;
                             match (self.store.formula(part), root) {
                                 (Formula::In { var, .. }, root) => {
-                                    literals.push((*var, root));
+                                    literals.push((var, root));
                                 }
                                 _ => compiled.push(root),
                             }
@@ -268,7 +278,7 @@ impl Compiler<'_, '_> {
                 }
             }
             Formula::Pairs { .. } => deep(|| self.decide(id))?,
-            Formula::Or(members) => match self.components(&members) {
+            Formula::Or => match self.components(&members) {
                 parts if parts.len() == 1 => deep(|| self.decide(id))?,
                 parts => {
                     let halves = self.first_half(&[], parts);
@@ -284,16 +294,14 @@ impl Compiler<'_, '_> {
     /// its members, or of the second half only.
     fn halved(&mut self, members: &[Id]) -> Option<[Id; 2]> {
         let length = |id: &Id| match self.store.formula(*id) {
-            Formula::Or(members) => members.len(),
+            Formula::Or => self.store.members(*id).len(),
             _ => 0,
         };
         let at = (0..members.len()).max_by_key(|i| length(&members[*i]))?;
-        let Formula::Or(alternatives) = self.store.formula(members[at]).clone() else {
-            return None;
-        };
-        if alternatives.len() < LONG {
+        if length(&members[at]) < LONG {
             return None;
         }
+        let alternatives = self.store.members(members[at]).to_vec();
         let mut others = members.to_vec();
         others.swap_remove(at);
         let known = others.len();
@@ -476,12 +484,9 @@ impl<'s> Nodes<'s> {
     }
 
     fn node(&mut self, kind: u8, key: Vec<u32>) -> u32 {
-        if let Some(known) = self.unique.get(&(kind, key.clone())) {
-            return *known;
-        }
-        let number = self.circuit.push(kind, &key);
-        self.unique.insert((kind, key), number);
-        number
+        let circuit = &mut self.circuit;
+        let number = self.unique.entry((kind, key));
+        *number.or_insert_with_key(|(kind, key)| circuit.push(*kind, key))
     }
 }
 

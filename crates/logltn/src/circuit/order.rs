@@ -79,7 +79,7 @@ fn told_apart(store: &Store, id: Id) -> FxHashMap<u32, FxHashSet<u32>> {
     let (mut seen, mut open) = (FxHashSet::default(), vec![id]);
     while let Some(id) = open.pop() {
         if let Formula::In { var, set } = store.formula(id) {
-            found.entry(*var).or_default().insert(*set);
+            found.entry(var).or_default().insert(set);
         }
         open.extend(store.members(id).iter().filter(|m| seen.insert(**m)));
     }

@@ -32,7 +32,11 @@ impl Tree {
     pub fn in_line(store: &Store, members: &[Id]) -> Tree {
         let vars = 0..store.domains.len() as u32;
         let before = |var: u32| var.checked_sub(1).into_iter().collect();
-        Tree::new(store, members, &vars.rev().map(|var| (var, before(var))).collect())
+        Tree::new(
+            store,
+            members,
+            &vars.rev().map(|var| (var, before(var))).collect(),
+        )
     }
 
     /// Of some members whose variables are neighbours in the graph of the elimination.
@@ -51,7 +55,11 @@ impl Tree {
         let mut first = Vec::with_capacity(members.len());
         for (member, id) in (0..).zip(members) {
             let vars = store.variables(*id).iter().copied();
-            let [start, end] = [vars.clone().max_by_key(|v| place[*v as usize]), vars.min_by_key(|v| place[*v as usize])].map(Option::unwrap_or_default);
+            let [start, end] = [
+                vars.clone().max_by_key(|v| place[*v as usize]),
+                vars.min_by_key(|v| place[*v as usize]),
+            ]
+            .map(Option::unwrap_or_default);
             first.push(start);
             starts[start as usize].push(member);
             reach[end as usize].push(member);
@@ -78,7 +86,10 @@ impl Tree {
             }
             let of = |var: &u32| {
                 let reach = reach[*var as usize].iter();
-                Below { var: *var, members: reach.map(|m| number[*m as usize]).collect() }
+                Below {
+                    var: *var,
+                    members: reach.map(|m| number[*m as usize]).collect(),
+                }
             };
             children[var].iter().map(of).collect()
         });
