@@ -14,6 +14,9 @@ use super::{Circuit, Implications, Node, Part, Root, sums};
 use crate::connected::connected_by;
 use crate::recursion::deep;
 
+/// Grouping members and choosing among their variables takes about as long as looking at each so often.
+const LOOKS: usize = 4;
+
 /// Disjunctions with fewer members are not halved.
 const LONG: usize = 8;
 
@@ -85,39 +88,46 @@ pub(super) struct Nodes<'s> {
 }
 
 /// Compiles a formula over variables with these many states.
-pub(crate) fn compile<'s>(
+pub(crate) fn compile(
+    proposition: &Proposition,
+    domains: &[u32],
+    budget: Budget,
+) -> Result<Circuit, TooHard> {
+    compile_by(proposition, domains, budget, |_| true)
+}
+
+/// The same, but only in the ways whose numbers `uses` takes.
+pub(super) fn compile_by<'s>(
     proposition: &Proposition,
     domains: &[u32],
     budget: Budget<'s>,
+    uses: impl Fn(usize) -> bool,
 ) -> Result<Circuit, TooHard> {
     if let Some(implications) = Implications::of(proposition, domains) {
         let Some(graph) = sums::Graph::of(&implications, domains.len()) else {
             return Ok(Nodes::new(domains, budget).finish(Root::False));
         };
         let orders: Vec<Vec<u32>> = (0..graph.orders()).map_while(|i| graph.order(i)).collect();
-        if !orders.is_empty() {
+        if !orders.is_empty() && uses(0) {
             let compile = |order: &Vec<u32>, own| graph.compile(domains, order, own);
             return smallest(orders, budget, compile);
         }
     }
     let mut store = Store::new(domains.to_vec(), budget);
     let root = store.insert(proposition);
-    let mut ways = Vec::new();
-    if store.formula(root) == Formula::And {
-        let members = store.members(root);
-        if let Some((eliminated, left_out)) = structure(&store, members) {
-            if !left_out {
-                ways.push(Way::Tree(Tree::new(&store, members, &eliminated)));
-            }
-            ways.push(Way::Decide(Order::depths(&eliminated)));
-        }
-        ways.push(Way::Tree(Tree::in_line(&store, members)));
+    let mut nodes = Nodes::new(domains, budget);
+    nodes.go_on(0, store.is_over())?;
+    match root {
+        TRUE => return Ok(nodes.finish(Root::True)),
+        FALSE => return Ok(nodes.finish(Root::False)),
+        _ => {}
     }
-    ways.push(Way::Decide(Order::Occurrences));
-    if store.is_over() {
-        let nodes = Nodes::new(domains, budget).go_on(0, true);
-        return nodes.map(|_| Circuit::default());
-    }
+    let mut number = 0;
+    let mut ways = ways(&store, root);
+    ways.retain(|_| {
+        number += 1;
+        uses(number)
+    });
     let inserted = store.len();
     smallest(ways, budget, |way, own| {
         store.rewind(inserted, own);
@@ -128,6 +138,26 @@ pub(crate) fn compile<'s>(
         };
         (compiled, store.work())
     })
+}
+
+/// The ways to compile a formula, the cheapest ones first.
+fn ways(store: &Store, root: Id) -> Vec<Way> {
+    let mut ways = Vec::new();
+    let mut order = Order::new(None);
+    let only = [root];
+    let mut members = only.as_slice();
+    if store.formula(root) == Formula::And {
+        members = store.members(root);
+        if let Some((eliminated, left_out)) = structure(store, members) {
+            if !left_out {
+                ways.push(Way::Tree(Tree::new(store, members, &eliminated)));
+            }
+            order = Order::new(Some(&eliminated));
+        }
+    }
+    ways.push(Way::Tree(Tree::in_line(store, members)));
+    ways.push(Way::Decide(order));
+    ways
 }
 
 /// How a formula can be compiled.
@@ -141,38 +171,31 @@ pub(super) type Compiled = (Result<Circuit, TooHard>, usize);
 
 /// The smallest circuit of some ways to compile one, which are tried in turns, with more and more work: where one of them
 /// needs little, it does not matter what the others would need. After the first circuit, unless it is small, the other ways
-/// may take as long once more.
+/// may take a little longer once more.
 fn smallest<'s, W>(
     mut ways: Vec<W>,
     budget: Budget<'s>,
     mut compile: impl FnMut(&W, Budget<'s>) -> Compiled,
 ) -> Result<Circuit, TooHard> {
-    const SMALL: usize = 2_000;
-    /// This much takes no time to speak of.
-    const LITTLE: usize = 1 << 20;
+    const SMALL: usize = 200;
+    /// This much takes a millisecond, or a few.
+    const LITTLE: usize = 1 << 14;
+    /// And this much a tenth of a second.
+    const FIRST: usize = 1 << 20;
     let started = Instant::now();
     let mut best: Option<Circuit> = None;
     let mut reached = TooHard::default();
     let mut own = budget;
-    own.work = LITTLE.min(budget.work);
+    own.work = FIRST.min(budget.work);
     loop {
         let mut later = Vec::new();
         for way in ways {
             own.time = budget.time.saturating_sub(started.elapsed());
             let (compiled, work) = compile(&way, own);
-            if std::env::var("WAYS").is_ok() {
-                eprintln!(
-                    "way {} work {work} of {} took {:.2} {:?}",
-                    later.len(),
-                    own.work,
-                    started.elapsed().as_secs_f64(),
-                    compiled.as_ref().map(|c| c.edges()).map_err(|e| e.edges)
-                );
-            }
             match compiled {
                 Ok(circuit) => {
                     own.edges = circuit.edges();
-                    own.work = own.work.min(work.max(LITTLE));
+                    own.work = own.work.min(work.saturating_mul(2).max(LITTLE));
                     let is_small = own.edges <= SMALL;
                     best = Some(circuit);
                     if is_small {
@@ -201,7 +224,7 @@ fn smallest<'s, W>(
             return Err(reached);
         }
         ways = later;
-        own.work = own.work.saturating_mul(8).min(budget.work);
+        own.work = own.work.saturating_mul(4).min(budget.work);
     }
 }
 
@@ -249,6 +272,7 @@ impl Compiler<'_, '_> {
         let others = self.store.bytes() / Budget::BYTES_PER_EDGE;
         self.nodes.go_on(others, self.store.is_over())?;
         let members = self.store.members(id).to_vec();
+        self.store.look(LOOKS * members.len());
         let compiled = match self.store.formula(id) {
             Formula::True => Root::True,
             Formula::False => Root::False,
