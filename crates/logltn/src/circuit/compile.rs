@@ -140,7 +140,7 @@ pub(super) fn compile_by<'s>(
     })
 }
 
-/// The ways to compile a formula, the cheapest ones first.
+/// The ways to compile a formula, the cheaper ones first.
 fn ways(store: &Store, root: Id) -> Vec<Way> {
     let mut ways = Vec::new();
     let mut order = Order::new(None);
@@ -157,6 +157,9 @@ fn ways(store: &Store, root: Id) -> Vec<Way> {
     }
     ways.push(Way::Tree(Tree::in_line(store, members)));
     ways.push(Way::Decide(order));
+    if store.formula(root) == Formula::Or {
+        ways.reverse();
+    }
     ways
 }
 
