@@ -32,7 +32,7 @@ pub(crate) struct Budget<'s> {
 
 impl<'s> Budget<'s> {
     /// About the memory of an edge during compilation.
-    pub const BYTES_PER_EDGE: usize = 200;
+    pub const BYTES_PER_EDGE: usize = 256;
 
     pub fn new(time: Duration, bytes: u64, stop: Option<&'s AtomicBool>) -> Budget<'s> {
         let edges = usize::try_from(bytes).unwrap_or(usize::MAX) / Self::BYTES_PER_EDGE;
@@ -431,7 +431,9 @@ impl<'s> Nodes<'s> {
         let look = self.calls.is_multiple_of(64);
         self.calls += 1;
         let stopped = self.budget.is_stopped();
-        if self.circuit.edges().max(others) > self.budget.edges
+        // What was written of the circuit takes a quarter of what its compilation does.
+        let edges = self.circuit.edges();
+        if edges.max(edges / 4 + others) > self.budget.edges
             || look && self.started.elapsed() > self.budget.time
             || stopped
             || over

@@ -98,9 +98,9 @@ impl<'s> Store<'s> {
         store
     }
 
-    /// About the memory of all formulas.
+    /// About the memory of all formulas, and of what was restricted.
     pub fn bytes(&self) -> usize {
-        96 * self.formulas.len() + 4 * self.lists.len()
+        96 * self.formulas.len() + 4 * self.lists.len() + 32 * self.restricted.len()
     }
 
     /// Whether the budget is used up. Then formulas are no longer what they should be.
