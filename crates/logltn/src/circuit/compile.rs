@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 
-use super::order::{Order, structure};
+use super::order::{FEW, Order, structure};
 use super::proposition::Proposition;
 use super::store::{FALSE, Formula, Id, Store, TRUE};
 use super::tree::{self, Tree};
@@ -157,6 +157,9 @@ fn ways(store: &Store, root: Id) -> Vec<Way> {
     }
     ways.push(Way::Tree(Tree::in_line(store, members)));
     ways.push(Way::Decide(order));
+    if store.domains.len() > FEW {
+        ways.push(Way::Decide(Order::new(None)));
+    }
     if store.formula(root) == Formula::Or {
         ways.reverse();
     }

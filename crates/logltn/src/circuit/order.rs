@@ -33,9 +33,9 @@ impl Order {
         Order { depths }
     }
 
-    /// The variable to decide in a formula that has variables: among the last ones of an elimination, which separate
-    /// the others, the one that most members of the formula mention (short members count more) and that has the
-    /// fewest states.
+    /// The variable to decide in a formula that has variables: the one that most members of the formula mention (short
+    /// members count more) and that has the fewest states. If all have two states, only among the last ones of an
+    /// elimination, which separate the others.
     pub fn choose(&self, store: &Store, id: Id) -> u32 {
         let vars = store.variables(id);
         if let (Some(depths), true) = (&self.depths, vars.len() > FEW) {
@@ -44,7 +44,9 @@ impl Order {
         }
         let place = |var: &u32| vars.binary_search(var).unwrap_or_default();
         let mut scores = vec![0.0; vars.len()];
-        let mut near = vec![0_u128; if vars.len() > FEW { 0 } else { vars.len() }];
+        let told_apart = told_apart(store, id);
+        let eliminates = told_apart.is_empty() && vars.len() <= FEW;
+        let mut near = vec![0_u128; if eliminates { vars.len() } else { 0 }];
         for member in store.members(id) {
             let of = store.variables(*member);
             let count = of.len() as f64;
@@ -66,7 +68,6 @@ impl Order {
             let others = degrees.iter().map(|degree| f64::from(degree - 1));
             (scores.iter_mut().zip(others)).for_each(|(score, others)| *score *= others);
         }
-        let told_apart = told_apart(store, id);
         let mut best = (f64::NEG_INFINITY, vars.first().copied().unwrap_or(0));
         for (at, var) in vars.iter().enumerate() {
             let score = scores[at] / told_apart.get(var).map_or(1, FxHashSet::len) as f64;
@@ -79,7 +80,7 @@ impl Order {
 }
 
 /// So many variables are eliminated anew for each choice.
-const FEW: usize = 128;
+pub(super) const FEW: usize = 128;
 
 /// Those that are left of an elimination by the fewest neighbours, the ones with the lowest scores first, when all that are
 /// left are neighbours. Everything is near itself.
