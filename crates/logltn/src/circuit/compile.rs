@@ -14,6 +14,9 @@ use super::{Circuit, Implications, Node, Part, Root, sums};
 use crate::connected::connected_by;
 use crate::recursion::deep;
 
+/// Looking at so many members takes a tenth of a second.
+const FIRST: usize = 1 << 20;
+
 /// Grouping members and choosing among their variables takes about as long as looking at each so often.
 const LOOKS: usize = 4;
 
@@ -110,7 +113,7 @@ pub(super) fn compile_by<'s>(
         let orders: Vec<Vec<u32>> = (0..graph.orders()).map_while(|i| graph.order(i)).collect();
         if !orders.is_empty() && uses(0) {
             let compile = |order: &Vec<u32>, own| graph.compile(domains, order, own);
-            return smallest(orders, budget, compile);
+            return smallest(orders, budget, FIRST << 8, compile);
         }
     }
     let mut store = Store::new(domains.to_vec(), budget);
@@ -129,7 +132,7 @@ pub(super) fn compile_by<'s>(
         uses(number)
     });
     let inserted = store.len();
-    smallest(ways, budget, |way, own| {
+    smallest(ways, budget, FIRST, |way, own| {
         store.rewind(inserted, own);
         let nodes = Nodes::new(domains, own);
         let compiled = match way {
@@ -181,18 +184,17 @@ pub(super) type Compiled = (Result<Circuit, TooHard>, usize);
 fn smallest<'s, W>(
     mut ways: Vec<W>,
     budget: Budget<'s>,
+    first: usize,
     mut compile: impl FnMut(&W, Budget<'s>) -> Compiled,
 ) -> Result<Circuit, TooHard> {
     const SMALL: usize = 200;
     /// This much takes a millisecond, or a few.
     const LITTLE: usize = 1 << 14;
-    /// And this much a tenth of a second.
-    const FIRST: usize = 1 << 20;
     let started = Instant::now();
     let mut best: Option<Circuit> = None;
     let mut reached = TooHard::default();
     let mut own = budget;
-    own.work = FIRST.min(budget.work);
+    own.work = first.min(budget.work);
     loop {
         let mut later = Vec::new();
         for way in ways {
