@@ -3,7 +3,7 @@
     pip install . pysdd klaycircuits torch
     python bench/peers/circuits.py [--quick] [--only grid] [--threads 1] [--device cuda] [--seconds 15] [--minutes 5.5]
 
-Random 3-CNF, shortest ways through grids, rankings, and hierarchies of labels. Every count is compared with PySDD's; a difference ends the program. A cell that
+Random 3-CNF, shortest ways through grids, rankings, one of many, boards, and hierarchies of labels. Every count is compared with PySDD's; a difference ends the program. A cell that
 took longer than `--seconds` says so, and what `--minutes` leaves no time for is not run. KLay evaluates the SDD; with `--device cuda` both evaluate on the GPU.
 """
 
@@ -63,6 +63,18 @@ def ranking(items: int) -> Clauses:
     columns = [[at(i, j) for i in range(items)] for j in range(items)]
     pairs = [(-a, -b) for line in rows + columns for a, b in itertools.combinations(line, 2)]
     return [tuple(line) for line in rows + columns] + pairs
+
+
+def one(items: int) -> Clauses:
+    """Exactly one of some."""
+    return [tuple(range(1, items + 1)), *((-a, -b) for a, b in itertools.combinations(range(1, items + 1), 2))]
+
+
+def apart(size: int) -> Clauses:
+    """No two neighbours of a board."""
+    beside = [(i * size + j + 1, i * size + j + 2) for i in range(size) for j in range(size - 1)]
+    below = [(i * size + j + 1, (i + 1) * size + j + 1) for i in range(size - 1) for j in range(size)]
+    return [(-a, -b) for a, b in beside + below]
 
 
 def grid(size: int) -> Clauses:
@@ -191,11 +203,13 @@ def main() -> None:
     quick, only = arguments.quick, arguments.only
     cases = [(f"3-CNF, {n} variables, {ratio} a variable", n, cnf(n, ratio, n)) for n in (30, 40, 50, 60) for ratio in (1.5, 2.0, 3.0)]
     cases += [(f"grid of {n} × {n}", 2 * n * (n - 1), grid(n)) for n in (4, 5)]
-    cases += [(f"ranking of {n}", n * n, ranking(n)) for n in (4, 5)]
+    cases += [(f"ranking of {n}", n * n, ranking(n)) for n in (4, 5, 8)]
+    cases += [(f"one of {n}", n, one(n)) for n in (40, 100)]
+    cases += [(f"no neighbours on a board of {n} × {n}", n * n, apart(n)) for n in (6, 10)]
     cases += [(f"tree of {n} labels", n, tree(n, 1)) for n in (100, 500, 4000)]
     cases += [(f"graph of {n} labels", n, graph(n, 1)) for n in (100, 200)]
     if quick:
-        cases = [case for case in cases if "30" in case[0] or "of 4 " in case[0] + " " or "100" in case[0]]
+        cases = [case for case in cases if "30 " in case[0] or "of 4 " in case[0] + " " or "100" in case[0]]
     if only:
         cases = [case for case in cases if only in case[0]]
     print("| case | compile, s: ours | PySDD | edges: ours | SDD size | 1,000 with gradients, ms: ours | KLay |\n|---|---|---|---|---|---|---|")

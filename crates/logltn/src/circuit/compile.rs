@@ -6,12 +6,19 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 
-use super::order::Order;
+use super::order::{FEW, Order, structure};
 use super::proposition::Proposition;
 use super::store::{FALSE, Formula, Id, Store, TRUE};
+use super::tree::{self, Tree};
 use super::{Circuit, Implications, Node, Part, Root, sums};
-use crate::connected::connected;
+use crate::connected::connected_by;
 use crate::recursion::deep;
+
+/// Looking at so many members takes a tenth of a second.
+const FIRST: usize = 1 << 20;
+
+/// Grouping members and choosing among their variables takes about as long as looking at each so often.
+const LOOKS: usize = 4;
 
 /// Disjunctions with fewer members are not halved.
 const LONG: usize = 8;
@@ -21,18 +28,21 @@ const LONG: usize = 8;
 pub(crate) struct Budget<'s> {
     pub time: Duration,
     pub edges: usize,
+    /// How many members of formulas may be looked at.
+    pub work: usize,
     pub stop: Option<&'s AtomicBool>,
 }
 
 impl<'s> Budget<'s> {
     /// About the memory of an edge during compilation.
-    pub const BYTES_PER_EDGE: usize = 200;
+    pub const BYTES_PER_EDGE: usize = 256;
 
     pub fn new(time: Duration, bytes: u64, stop: Option<&'s AtomicBool>) -> Budget<'s> {
         let edges = usize::try_from(bytes).unwrap_or(usize::MAX) / Self::BYTES_PER_EDGE;
         Budget {
             time,
             edges: edges.min(u32::MAX as usize / 2),
+            work: usize::MAX,
             stop,
         }
     }
@@ -61,12 +71,14 @@ pub(crate) struct TooHard {
     pub stopped: bool,
 }
 
-struct Compiler<'s> {
-    store: Store<'s>,
-    order: Order,
+struct Compiler<'a, 's> {
+    store: &'a mut Store<'s>,
+    order: &'a Order,
     /// By formula.
     compiled: FxHashMap<Id, Root>,
     nodes: Nodes<'s>,
+    /// Used when members are grouped.
+    owner: Vec<u32>,
 }
 
 /// A circuit that grows, each node once.
@@ -84,67 +96,144 @@ pub(crate) fn compile(
     domains: &[u32],
     budget: Budget,
 ) -> Result<Circuit, TooHard> {
+    compile_by(proposition, domains, budget, |_| true)
+}
+
+/// The same, but only in the ways whose numbers `uses` takes.
+pub(super) fn compile_by<'s>(
+    proposition: &Proposition,
+    domains: &[u32],
+    budget: Budget<'s>,
+    uses: impl Fn(usize) -> bool,
+) -> Result<Circuit, TooHard> {
     if let Some(implications) = Implications::of(proposition, domains) {
         let Some(graph) = sums::Graph::of(&implications, domains.len()) else {
             return Ok(Nodes::new(domains, budget).finish(Root::False));
         };
-        let count = graph.orders();
-        let orders = (0..count).map_while(|seed| graph.order(seed));
-        let compile = |order, own: Budget<'_>| graph.compile(domains, order, own);
-        if let Some(circuit) = smallest(orders, count as usize, budget, compile) {
-            return circuit;
+        let orders: Vec<Vec<u32>> = (0..graph.orders()).map_while(|i| graph.order(i)).collect();
+        if !orders.is_empty() && uses(0) {
+            let compile = |order: &Vec<u32>, own| graph.compile(domains, order, own);
+            return smallest(orders, budget, FIRST << 8, compile);
         }
     }
     let mut store = Store::new(domains.to_vec(), budget);
     let root = store.insert(proposition);
-    let mut orders = Vec::new();
-    if !store.is_over() {
-        orders.extend(Order::depths(&store, root));
+    let mut nodes = Nodes::new(domains, budget);
+    nodes.go_on(0, store.is_over())?;
+    match root {
+        TRUE => return Ok(nodes.finish(Root::True)),
+        FALSE => return Ok(nodes.finish(Root::False)),
+        _ => {}
     }
-    orders.push(Order::Occurrences);
-    drop(store);
-    let count = orders.len();
-    let compile = |order, own: Budget<'_>| compile_with(proposition, domains, order, own);
-    smallest(orders.into_iter(), count, budget, compile).unwrap_or(Err(TooHard {
-        variables: domains.len(),
-        ..TooHard::default()
-    }))
+    let mut number = 0;
+    let mut ways = ways(&store, root);
+    ways.retain(|_| {
+        number += 1;
+        uses(number)
+    });
+    let inserted = store.len();
+    smallest(ways, budget, FIRST, |way, own| {
+        store.rewind(inserted, own);
+        let nodes = Nodes::new(domains, own);
+        let compiled = match way {
+            Way::Tree(tree) => tree::compile(tree, &mut store, nodes),
+            Way::Decide(order) => decide(order, &mut store, root, nodes),
+        };
+        (compiled, store.work())
+    })
 }
 
-/// The smallest circuit of some orders, as many as `count`: later ones are tried if the first ones give large circuits.
-/// `None` if there is no order.
-fn smallest<O>(
-    orders: impl Iterator<Item = O>,
-    count: usize,
-    budget: Budget,
-    compile: impl Fn(O, Budget<'_>) -> Result<Circuit, TooHard>,
-) -> Option<Result<Circuit, TooHard>> {
-    const LARGE: usize = 2_000;
-    let started = Instant::now();
-    let mut best: Option<Result<Circuit, TooHard>> = None;
-    for (i, order) in orders.enumerate() {
-        let left = budget.time.saturating_sub(started.elapsed());
-        let mut own = budget;
-        own.time = match i + 1 < count {
-            true => left / 2,
-            false => left,
-        };
-        if let Some(Ok(best)) = &best {
-            own.edges = best.edges();
+/// The ways to compile a formula, the cheaper ones first.
+fn ways(store: &Store, root: Id) -> Vec<Way> {
+    let mut ways = Vec::new();
+    let mut order = Order::new(None);
+    let only = [root];
+    let mut members = only.as_slice();
+    if store.formula(root) == Formula::And {
+        members = store.members(root);
+        if let Some((eliminated, left_out)) = structure(store, members) {
+            if !left_out {
+                ways.push(Way::Tree(Tree::new(store, members, &eliminated)));
+            }
+            order = Order::new(Some(&eliminated));
         }
-        match compile(order, own) {
-            Ok(circuit) if circuit.edges() <= LARGE => return Some(Ok(circuit)),
-            Ok(circuit) => best = Some(Ok(circuit)),
-            Err(reached) if reached.stopped => return Some(Err(reached)),
-            Err(reached) => {
-                best.get_or_insert(Err(reached));
+    }
+    ways.push(Way::Tree(Tree::in_line(store, members)));
+    ways.push(Way::Decide(order));
+    if store.domains.len() > FEW {
+        ways.push(Way::Decide(Order::new(None)));
+    }
+    if store.formula(root) == Formula::Or {
+        ways.reverse();
+    }
+    ways
+}
+
+/// How a formula can be compiled.
+enum Way {
+    Tree(Tree),
+    Decide(Order),
+}
+
+/// A circuit, and how much work it was.
+pub(super) type Compiled = (Result<Circuit, TooHard>, usize);
+
+/// The smallest circuit of some ways to compile one, which are tried in turns, with more and more work: where one of them
+/// needs little, it does not matter what the others would need. After the first circuit, unless it is small, the other ways
+/// may take a little longer once more.
+fn smallest<'s, W>(
+    mut ways: Vec<W>,
+    budget: Budget<'s>,
+    first: usize,
+    mut compile: impl FnMut(&W, Budget<'s>) -> Compiled,
+) -> Result<Circuit, TooHard> {
+    const SMALL: usize = 200;
+    /// This much takes a millisecond, or a few.
+    const LITTLE: usize = 1 << 14;
+    let started = Instant::now();
+    let mut best: Option<Circuit> = None;
+    let mut reached = TooHard::default();
+    let mut own = budget;
+    own.work = first.min(budget.work);
+    loop {
+        let mut later = Vec::new();
+        for way in ways {
+            own.time = budget.time.saturating_sub(started.elapsed());
+            let (compiled, work) = compile(&way, own);
+            match compiled {
+                Ok(circuit) => {
+                    own.edges = circuit.edges();
+                    own.work = own.work.min(work.saturating_mul(2).max(LITTLE));
+                    let is_small = own.edges <= SMALL;
+                    best = Some(circuit);
+                    if is_small {
+                        break;
+                    }
+                }
+                Err(why) => {
+                    if why.edges >= reached.edges {
+                        reached = why;
+                    }
+                    if why.stopped {
+                        return Err(why);
+                    }
+                    if work > own.work {
+                        later.push(way);
+                    }
+                }
             }
         }
+        if let Some(circuit) = best {
+            return Ok(circuit);
+        }
+        let is_over = started.elapsed() > budget.time;
+        if later.is_empty() || is_over || own.work >= budget.work {
+            reached.seconds = started.elapsed().as_secs_f64();
+            return Err(reached);
+        }
+        ways = later;
+        own.work = own.work.saturating_mul(4).min(budget.work);
     }
-    if let Some(Err(reached)) = &mut best {
-        reached.seconds = started.elapsed().as_secs_f64();
-    }
-    best
 }
 
 /// Whether some world makes the formula true.
@@ -157,26 +246,28 @@ pub(crate) fn is_satisfiable(
     Ok(circuit.root != Root::False)
 }
 
-fn compile_with(
-    proposition: &Proposition,
-    domains: &[u32],
-    order: Order,
-    budget: Budget,
+fn decide<'s>(
+    order: &Order,
+    store: &mut Store<'s>,
+    root: Id,
+    nodes: Nodes<'s>,
 ) -> Result<Circuit, TooHard> {
     let mut compiler = Compiler {
-        nodes: Nodes::new(domains, budget),
-        store: Store::new(domains.to_vec(), budget),
+        nodes,
+        store,
         order,
         compiled: FxHashMap::default(),
+        owner: Vec::new(),
     };
-    let root = compiler.store.insert(proposition);
-    let root = compiler.compile(root)?;
-    // What the last steps made of the formulas may be cut short.
-    compiler.nodes.go_on(0, compiler.store.is_over())?;
-    Ok(compiler.nodes.finish(root))
+    let compiled = compiler.compile(root).and_then(|root| {
+        // What the last steps made of the formulas may be cut short.
+        compiler.nodes.go_on(0, compiler.store.is_over())?;
+        Ok(root)
+    });
+    compiled.map(|root| compiler.nodes.finish(root))
 }
 
-impl Compiler<'_> {
+impl Compiler<'_, '_> {
     fn compile(&mut self, id: Id) -> Result<Root, TooHard> {
         match id {
             TRUE => return Ok(Root::True),
@@ -188,11 +279,13 @@ impl Compiler<'_> {
         }
         let others = self.store.bytes() / Budget::BYTES_PER_EDGE;
         self.nodes.go_on(others, self.store.is_over())?;
-        let compiled = match self.store.formula(id).clone() {
+        let members = self.store.members(id).to_vec();
+        self.store.look(LOOKS * members.len());
+        let compiled = match self.store.formula(id) {
             Formula::True => Root::True,
             Formula::False => Root::False,
             Formula::In { var, set } => Root::Node(self.nodes.leaf(var, self.store.states(set))),
-            Formula::And(members) => {
+            Formula::And => {
                 let parts = self.components(&members);
                 match parts.len() {
                     1 => match self.halved(&members) {
@@ -202,11 +295,11 @@ impl Compiler<'_> {
                     _ => {
                         let (mut compiled, mut literals) = (Vec::new(), Vec::new());
                         for part in parts {
-                            let part = self.rejoined(true, part);
+                            let part = self.store.part_of_and(part);
                             let root = deep(|| self.compile(part))?;
                             match (self.store.formula(part), root) {
                                 (Formula::In { var, .. }, root) => {
-                                    literals.push((*var, root));
+                                    literals.push((var, root));
                                 }
                                 _ => compiled.push(root),
                             }
@@ -216,7 +309,8 @@ impl Compiler<'_> {
                     }
                 }
             }
-            Formula::Or(members) => match self.components(&members) {
+            Formula::Pairs { .. } => deep(|| self.decide(id))?,
+            Formula::Or => match self.components(&members) {
                 parts if parts.len() == 1 => deep(|| self.decide(id))?,
                 parts => {
                     let halves = self.first_half(&[], parts);
@@ -232,16 +326,14 @@ impl Compiler<'_> {
     /// its members, or of the second half only.
     fn halved(&mut self, members: &[Id]) -> Option<[Id; 2]> {
         let length = |id: &Id| match self.store.formula(*id) {
-            Formula::Or(members) => members.len(),
+            Formula::Or => self.store.members(*id).len(),
             _ => 0,
         };
         let at = (0..members.len()).max_by_key(|i| length(&members[*i]))?;
-        let Formula::Or(alternatives) = self.store.formula(members[at]).clone() else {
-            return None;
-        };
-        if alternatives.len() < LONG {
+        if length(&members[at]) < LONG {
             return None;
         }
+        let alternatives = self.store.members(members[at]).to_vec();
         let mut others = members.to_vec();
         others.swap_remove(at);
         let known = others.len();
@@ -261,12 +353,12 @@ impl Compiler<'_> {
     /// Of a disjunction in parts, together with other formulas: its first half, and its second half without the first.
     fn first_half(&mut self, others: &[Id], mut parts: Vec<Vec<Id>>) -> [Id; 2] {
         let second = parts.split_off(parts.len() / 2).concat();
-        let first = self.rejoined(false, parts.concat());
-        let second = self.rejoined(false, second);
+        let first = self.store.connective(false, parts.concat());
+        let second = self.store.connective(false, second);
         let neither = self.store.negation(first);
         let mut with = |mut members: Vec<Id>| {
             members.extend_from_slice(others);
-            self.rejoined(true, members)
+            self.store.connective(true, members)
         };
         [with(vec![first]), with(vec![neither, second])]
     }
@@ -277,27 +369,22 @@ impl Compiler<'_> {
         Ok(self.nodes.sum(summands))
     }
 
-    /// Some members of a connective, which need no further simplification.
-    fn rejoined(&mut self, and: bool, members: Vec<Id>) -> Id {
-        self.store.connective(and, members)
-    }
-
     /// Groups members that have common variables, in the order of the first member of each group.
-    fn components(&self, members: &[Id]) -> Vec<Vec<Id>> {
+    fn components(&mut self, members: &[Id]) -> Vec<Vec<Id>> {
         let group = |group: Vec<u32>| group.iter().map(|i| members[*i as usize]).collect();
         self.groups(members).into_iter().map(group).collect()
     }
 
     /// The same by the places of the members.
-    fn groups(&self, members: &[Id]) -> Vec<Vec<u32>> {
-        connected(members.len(), |i, visit| {
+    fn groups(&mut self, members: &[Id]) -> Vec<Vec<u32>> {
+        connected_by(&mut self.owner, members.len(), |i, visit| {
             (self.store.variables(members[i]).iter()).for_each(|v| visit(*v));
         })
     }
 
     /// A sum over the states of a variable; states that leave the same formula are grouped.
     fn decide(&mut self, id: Id) -> Result<Root, TooHard> {
-        let var = self.order.choose(&self.store, id);
+        let var = self.order.choose(self.store, id);
         let mut branches: Vec<(Id, Vec<u32>)> = Vec::new();
         for states in self.store.classes(id, var) {
             let left = self.store.given(id, var, &states);
@@ -349,7 +436,9 @@ impl<'s> Nodes<'s> {
         let look = self.calls.is_multiple_of(64);
         self.calls += 1;
         let stopped = self.budget.is_stopped();
-        if self.circuit.edges().max(others) > self.budget.edges
+        // What was written of the circuit takes a quarter of what its compilation does.
+        let edges = self.circuit.edges();
+        if edges.max(edges / 4 + others) > self.budget.edges
             || look && self.started.elapsed() > self.budget.time
             || stopped
             || over
@@ -429,12 +518,9 @@ impl<'s> Nodes<'s> {
     }
 
     fn node(&mut self, kind: u8, key: Vec<u32>) -> u32 {
-        if let Some(known) = self.unique.get(&(kind, key.clone())) {
-            return *known;
-        }
-        let number = self.circuit.push(kind, &key);
-        self.unique.insert((kind, key), number);
-        number
+        let circuit = &mut self.circuit;
+        let number = self.unique.entry((kind, key));
+        *number.or_insert_with_key(|(kind, key)| circuit.push(*kind, key))
     }
 }
 

@@ -9,6 +9,7 @@
 //! it. That keeps circuits small; questions about single states distribute the remaining mass by the variable's own
 //! weights.
 
+mod cliques;
 mod closure;
 mod compile;
 #[cfg(test)]
@@ -20,6 +21,7 @@ mod store;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 pub(crate) use closure::Implications;
 pub(crate) use compile::{Budget, TooHard, compile, is_satisfiable};

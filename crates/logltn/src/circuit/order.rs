@@ -8,13 +8,10 @@ use super::store::{Formula, Id, Store};
 
 /// How a compilation chooses its variables.
 #[derive(Clone, Debug)]
-pub(super) enum Order {
-    /// The one that most members of the current formula mention (short members count more) and that has the fewest
-    /// states.
-    Occurrences,
-    /// The one that splits the formula best: by variable, its depth in a tree in which variables that occur together
-    /// are on one path.
-    Depths(Vec<u32>),
+pub(super) struct Order {
+    /// By variable, its depth in a tree in which variables that occur together are on one path. In formulas of many
+    /// variables the first one in this tree is chosen.
+    depths: Option<Vec<u32>>,
 }
 
 /// Members of a formula with more variables than these are left out of the graph, which they would make complete; what they
@@ -22,43 +19,96 @@ pub(super) enum Order {
 const LONG: usize = 48;
 
 impl Order {
-    /// The order by depths, if the formula has such a structure.
-    pub fn depths(store: &Store, root: Id) -> Option<Order> {
-        depths(store, root).map(Order::Depths)
+    /// With the tree of an elimination, if there is one.
+    pub fn new(eliminated: Option<&Eliminated>) -> Order {
+        let depths = eliminated.map(|eliminated| {
+            let mut depths = vec![0; eliminated.len()];
+            for (var, around) in eliminated.iter().rev() {
+                // The one that is eliminated first is the parent.
+                let above = around.first();
+                depths[*var as usize] = above.map_or(0, |above| depths[*above as usize] + 1);
+            }
+            depths
+        });
+        Order { depths }
     }
 
-    /// The variable to decide in a formula that has variables.
+    /// The variable to decide in a formula that has variables: the one that most members of the formula mention (short
+    /// members count more) and that has the fewest states. If all have two states, only among the last ones of an
+    /// elimination, which separate the others.
     pub fn choose(&self, store: &Store, id: Id) -> u32 {
-        if let Order::Depths(depths) = self {
-            let vars = store.variables(id).iter().copied();
+        let vars = store.variables(id);
+        if let (Some(depths), true) = (&self.depths, vars.len() > FEW) {
+            let vars = vars.iter().copied();
             return vars.min_by_key(|v| (depths[*v as usize], *v)).unwrap_or(0);
         }
-        let members: &[Id] = match store.formula(id) {
-            Formula::And(members) | Formula::Or(members) => members,
-            _ => &[],
-        };
-        let mut scores: FxHashMap<u32, f64> = FxHashMap::default();
-        for member in members {
-            let vars = store.variables(*member);
-            let score = 1.0 / (vars.len() as f64).powi(2);
-            for var in vars {
-                *scores.entry(*var).or_default() += score;
+        let place = |var: &u32| vars.binary_search(var).unwrap_or_default();
+        let mut scores = vec![0.0; vars.len()];
+        let told_apart = told_apart(store, id);
+        let eliminates = told_apart.is_empty() && vars.len() <= FEW;
+        let mut near = vec![0_u128; if eliminates { vars.len() } else { 0 }];
+        for member in store.members(id) {
+            let of = store.variables(*member);
+            let count = of.len() as f64;
+            let score = match store.formula(*member) {
+                // As if they were written out.
+                Formula::Pairs { .. } => (count - 1.0) / 4.0,
+                _ => 1.0 / count.powi(2),
+            };
+            of.iter().for_each(|var| scores[place(var)] += score);
+            if !near.is_empty() {
+                let all = of.iter().fold(0, |all, var| all | 1 << place(var));
+                of.iter().for_each(|var| near[place(var)] |= all);
             }
         }
-        let told_apart = told_apart(store, id);
-        let mut best = (
-            f64::NEG_INFINITY,
-            store.variables(id).first().copied().unwrap_or(0),
-        );
-        for var in store.variables(id) {
-            let score = scores.get(var).copied().unwrap_or(0.0);
-            let score = score / told_apart.get(var).map_or(1, FxHashSet::len) as f64;
-            if score > best.0 {
+        let mut last = u128::MAX;
+        if !near.is_empty() {
+            let degrees: Vec<u32> = near.iter().map(|near| near.count_ones()).collect();
+            last = last_neighbours(near, &scores);
+            let others = degrees.iter().map(|degree| f64::from(degree - 1));
+            (scores.iter_mut().zip(others)).for_each(|(score, others)| *score *= others);
+        }
+        let mut best = (f64::NEG_INFINITY, vars.first().copied().unwrap_or(0));
+        for (at, var) in vars.iter().enumerate() {
+            let score = scores[at] / told_apart.get(var).map_or(1, FxHashSet::len) as f64;
+            if score > best.0 && last >> (at % FEW) & 1 == 1 {
                 best = (score, *var);
             }
         }
         best.1
     }
+}
+
+/// So many variables are eliminated anew for each choice.
+pub(super) const FEW: usize = 128;
+
+/// Those that are left of an elimination by the fewest neighbours, the ones with the lowest scores first, when all that are
+/// left are neighbours. Everything is near itself.
+fn last_neighbours(mut near: Vec<u128>, scores: &[f64]) -> u128 {
+    let bits = |mut set: u128| {
+        std::iter::from_fn(move || {
+            let at = set.trailing_zeros();
+            set &= set.wrapping_sub(1);
+            (at < u128::BITS).then_some(at as usize)
+        })
+    };
+    let mut left = u128::MAX >> (FEW - near.len());
+    let fewest = |near: &[u128], left: u128| {
+        let degree = |at: usize| (near[at] & left).count_ones();
+        bits(left).min_by(|a, b| {
+            let by_score = || scores[*a].total_cmp(&scores[*b]);
+            degree(*a).cmp(&degree(*b)).then_with(by_score)
+        })
+    };
+    while let Some(next) = fewest(&near, left) {
+        let around = near[next] & left;
+        if around == left {
+            break;
+        }
+        left &= !(1 << next);
+        bits(around & left).for_each(|at| near[at] |= around);
+    }
+    left
 }
 
 /// For formulas with variables of many states: the sets of states in the literals of each variable. Once one digit of a
@@ -71,15 +121,10 @@ fn told_apart(store: &Store, id: Id) -> FxHashMap<u32, FxHashSet<u32>> {
     }
     let (mut seen, mut open) = (FxHashSet::default(), vec![id]);
     while let Some(id) = open.pop() {
-        match store.formula(id) {
-            Formula::True | Formula::False => {}
-            Formula::In { var, set } => {
-                found.entry(*var).or_default().insert(*set);
-            }
-            Formula::And(members) | Formula::Or(members) => {
-                open.extend(members.iter().filter(|m| seen.insert(**m)));
-            }
+        if let Formula::In { var, set } = store.formula(id) {
+            found.entry(var).or_default().insert(set);
         }
+        open.extend(store.members(id).iter().filter(|m| seen.insert(**m)));
     }
     found
 }
@@ -138,7 +183,7 @@ impl Graph {
 }
 
 /// Variables in the order of an elimination, each with its neighbours at that time, the next one first.
-type Eliminated = Vec<(u32, Vec<u32>)>;
+pub(super) type Eliminated = Vec<(u32, Vec<u32>)>;
 
 /// Eliminates variables by minimum fill. Equally good ones are eliminated in the order of their names, which is another one for
 /// other seeds. `None` if it takes too long.
@@ -212,17 +257,15 @@ fn eliminated(neighbours: Vec<FxHashSet<u32>>, vars: &[u32]) -> Option<Eliminate
     Some(eliminated)
 }
 
-/// Depths in the tree of an elimination of the graph of those that occur together. `None` if no such structure is
-/// found.
-fn depths(store: &Store, root: Id) -> Option<Vec<u32>> {
-    let Formula::And(members) = store.formula(root) else {
-        return None;
-    };
-    let count = store.domains.len();
-    let mut neighbours = vec![FxHashSet::default(); count];
+/// An elimination of the graph of those that occur together, and whether members were left out of it. `None` if no such
+/// structure is found.
+pub(super) fn structure(store: &Store, members: &[Id]) -> Option<(Eliminated, bool)> {
+    let mut neighbours = vec![FxHashSet::default(); store.domains.len()];
+    let mut left_out = false;
     for member in members {
         let vars = store.variables(*member);
         if vars.len() > LONG {
+            left_out = true;
             continue;
         }
         for (i, a) in vars.iter().enumerate() {
@@ -232,12 +275,6 @@ fn depths(store: &Store, root: Id) -> Option<Vec<u32>> {
             }
         }
     }
-    let eliminated = elimination(&neighbours, store.variables(root), 0)?;
-    let mut depths = vec![0; count];
-    for (var, around) in eliminated.iter().rev() {
-        // The one that is eliminated first is the parent.
-        let above = around.first();
-        depths[*var as usize] = above.map_or(0, |above| depths[*above as usize] + 1);
-    }
-    Some(depths)
+    let vars: Vec<u32> = (0..store.domains.len() as u32).collect();
+    Some((elimination(&neighbours, &vars, 0)?, left_out))
 }

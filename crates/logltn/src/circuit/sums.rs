@@ -4,9 +4,9 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::compile::{Budget, Nodes, TooHard};
+use super::compile::{Budget, Compiled, Nodes, TooHard};
 use super::order::elimination;
-use super::{Circuit, Implications, Root};
+use super::{Implications, Root};
 use crate::recursion::deep;
 
 /// Atoms with one neighbour are summed out so often; what is left of a long chain is halved again and again instead,
@@ -107,9 +107,9 @@ impl Graph {
     pub fn compile<'s>(
         &'s self,
         domains: &[u32],
-        place: Vec<u32>,
+        place: &'s [u32],
         budget: Budget<'s>,
-    ) -> Result<Circuit, TooHard> {
+    ) -> Compiled {
         let count = domains.len();
         let mut nodes = Nodes::new(domains, budget);
         let mut beside: Vec<Vec<[Root; 2]>> = vec![Vec::new(); count];
@@ -147,10 +147,15 @@ impl Graph {
             listed: 0,
             seen: vec![0; count],
             searches: 0,
+            work: 0,
+            most_work: budget.work,
         };
-        settled.push(sums.all(Vec::new(), &self.vars)?);
-        let root = sums.nodes.product(settled);
-        Ok(sums.nodes.finish(root))
+        let compiled = sums.all(Vec::new(), &self.vars).map(|rest| {
+            settled.push(rest);
+            let root = sums.nodes.product(settled);
+            sums.nodes.finish(root)
+        });
+        (compiled, sums.work)
     }
 }
 
@@ -165,7 +170,7 @@ struct Sums<'a> {
     graph: &'a Graph,
     nodes: Nodes<'a>,
     atoms: Vec<Atom>,
-    place: Vec<u32>,
+    place: &'a [u32],
     /// By what is decided first in a part and by the settled atoms around it, which tell what the part is.
     compiled: FxHashMap<(u32, Vec<u32>), Root>,
     /// The length of all these lists.
@@ -173,6 +178,9 @@ struct Sums<'a> {
     /// By atom: where the search that is going on has seen it.
     seen: Vec<u32>,
     searches: u32,
+    /// How many atoms were looked at.
+    work: usize,
+    most_work: usize,
 }
 
 /// Atoms that implications connect, and the settled atoms beside them.
@@ -243,7 +251,9 @@ impl Sums<'_> {
         }
         self.listed += key.1.len();
         let own = 64 * self.compiled.len() + 4 * self.listed;
-        self.nodes.go_on(own / Budget::BYTES_PER_EDGE, false)?;
+        self.work += part.members.len();
+        let over = self.work > self.most_work;
+        self.nodes.go_on(own / Budget::BYTES_PER_EDGE, over)?;
         let mut summands = Vec::with_capacity(2);
         for is in [false, true] {
             let (settled, left) = self.follow(&part.members, first, is);

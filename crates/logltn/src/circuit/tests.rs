@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::compile::compile_by;
 use super::*;
 
 fn budget() -> Budget<'static> {
@@ -305,14 +306,100 @@ fn renamed(proposition: &Proposition, name: &impl Fn(u32) -> u32) -> Proposition
     }
 }
 
-/// At most one of 400 has eighty thousand pairs, and what is left of them after each decision is written down.
+/// At most two of 70 has fifty thousand clauses, and what is left of them after each decision is written down.
 #[test]
 fn formulas_count_as_memory() {
-    let pairs = (0..400).flat_map(|i| (0..i).map(move |j| (i, j)));
-    let pairs = pairs.map(|(i, j)| Proposition::Or(vec![is(i, false), is(j, false)]));
-    let pairs = Proposition::And(pairs.collect());
-    let budget = Budget::new(Duration::from_secs(1000), 1 << 25, None);
-    assert!(!compile(&pairs, &[2; 400], budget).unwrap_err().stopped);
+    let pairs = (0..70).flat_map(|i| (0..i).map(move |j| (i, j)));
+    let triples = pairs.flat_map(|(i, j)| (0..j).map(move |k| [i, j, k]));
+    let all = triples.map(|of| Proposition::Or(of.map(|v| is(v, false)).into()));
+    let all = Proposition::And(all.collect());
+    let budget = Budget::new(Duration::from_secs(1000), 1 << 23, None);
+    let ended = compile(&all, &[2; 70], budget);
+    assert!(ended.is_err_and(|reached| !reached.stopped));
+}
+
+/// Of all the ways to compile a formula each finds the same worlds.
+#[test]
+fn every_way_agrees_with_all_worlds() {
+    let mut used = [0; 4];
+    for seed in 0..2000 {
+        let mut random = Random::new(seed);
+        let count = 3 + below(&mut random, 6);
+        let domains: Vec<u32> = (0..count).map(|_| 2 + below(&mut random, 2)).collect();
+        let literal = |random: &mut Random| {
+            let var = below(random, count);
+            Proposition::Is {
+                var,
+                state: below(random, domains[var as usize]),
+                positive: random.unit() < 0.4,
+            }
+        };
+        let mut members: Vec<Proposition> = (0..below(&mut random, 12))
+            .map(|_| match random.unit() < 0.8 {
+                true => Proposition::Or((0..3).map(|_| literal(&mut random)).collect()),
+                false => formula(&mut random, &domains, 2),
+            })
+            .collect();
+        // At most one of some, or two at least.
+        let of: Vec<u32> = (0..count).filter(|_| random.unit() < 0.8).collect();
+        let all = random.unit() < 0.6;
+        let state = |var: u32| Proposition::Is {
+            var,
+            state: domains[var as usize] - 1,
+            positive: !all,
+        };
+        let pairs = of.iter().flat_map(|i| of.iter().map(move |j| (*i, *j)));
+        let pairs = pairs
+            .filter(|(i, j)| i != j)
+            .map(|(i, j)| [state(i), state(j)].into());
+        match all {
+            true => members.extend(pairs.map(Proposition::Or)),
+            false => members.push(Proposition::Or(pairs.map(Proposition::And).collect())),
+        }
+        let all = match random.unit() < 0.8 {
+            true => Proposition::And(members),
+            false => Proposition::Or(members),
+        };
+        let worlds = worlds(&domains).iter().filter(|w| holds(&all, w)).count();
+        for (way, used) in used.iter_mut().enumerate() {
+            let circuit = compile_by(&all, &domains, budget(), |number| number == way);
+            if let Ok(circuit) = circuit {
+                *used += 1;
+                assert_eq!(
+                    circuit.count(),
+                    worlds.to_string(),
+                    "seed {seed}, way {way}"
+                );
+            }
+        }
+    }
+    assert!(used.iter().skip(1).all(|used| *used > 300), "{used:?}");
+}
+
+/// What was too hard: chains, at most one of many, strips of a grid.
+#[test]
+fn narrow_formulas_grow_with_their_length() {
+    let edges = |members: Vec<Proposition>, domains: &[u32]| {
+        let circuit = compile(&Proposition::And(members), domains, budget()).unwrap();
+        circuit.edges()
+    };
+    let differ = |a: u32, b: u32, state: u32| {
+        let not = |var| Proposition::Is {
+            var,
+            state,
+            positive: false,
+        };
+        Proposition::Or(vec![not(a), not(b)])
+    };
+    let chain = |n: u32| (1..n).flat_map(|i| (0..3).map(move |s| differ(i - 1, i, s)));
+    let strip = |n: u32| (4..n).flat_map(|i| (0..3).map(move |s| differ(i - 4, i, s)));
+    assert!(edges(chain(2000).collect(), &[3; 2000]) < 15 * 2000);
+    let both = chain(400).chain(strip(400)).collect();
+    assert!(edges(both, &[3; 400]) < 200 * 400);
+    let pairs = |n: u32| (0..n).flat_map(move |i| (0..i).map(move |j| differ(i, j, 1)));
+    let some = Proposition::Or((0..400).map(|i| is(i, true)).collect());
+    let one = pairs(400).chain([some]).collect();
+    assert!(edges(one, &[2; 400]) < 30 * 400);
 }
 
 #[test]
