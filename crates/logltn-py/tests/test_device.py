@@ -191,7 +191,7 @@ def test_export():
         sorts={"P": 1000}, outputs={"C": "softmax"},
     )  # fmt: skip
     plan = kb.export_plan()
-    assert plan.header["format"] == "logltn-plan" and plan.header["version"] == 3
+    assert plan.header["format"] == "logltn-plan" and plan.header["version"] == 4
     json.dumps(plan.header)
     # Five million bindings: not one of them is listed.
     assert sum(a.size for a in plan.arrays) == 0

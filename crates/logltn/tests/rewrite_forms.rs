@@ -222,3 +222,43 @@ fn the_plan_shows_it() {
         digit(x, a) and P(b) and P(c) and P(d)";
     insta::assert_snapshot!(plan(formula, &named("logltn"), true).to_string());
 }
+
+/// How many bindings quantifiers visit, if some are counted beforehand; the result must equal what was written.
+fn counted(formula: &str, semantics: &str) -> bool {
+    rewritten(formula, &named(semantics));
+    let plan = plan(formula, &named(semantics), true);
+    plan.to_string().contains("counted beforehand")
+}
+
+#[test]
+fn bindings_that_a_formula_does_not_tell_apart() {
+    for semantics in [
+        "logltn",
+        "logltn-sum",
+        "logltn-max",
+        "logltn-lse",
+        "logltn-prob",
+        "stable",
+        "godel",
+        "lukasiewicz",
+        "goguen",
+    ] {
+        for formula in [
+            "forall x: A, y: B where x != y. P(x)",
+            "forall x: A, y: B where x < y. P(x) -> S()",
+            "forall x, u: A, y: B where x < u and u < y. R(x, y) <-> P(x)",
+            "forall x: A. P(x) or (forall y, z: B where x < y and y != z. Q(y))",
+            "forall x: A. P(x) -> (exists y: B, z: A where y != z and y != x. Q(y))",
+            "forall (x, n) in pairs, y: B where n != y. Q(y)",
+        ] {
+            assert!(counted(formula, semantics), "{formula}, {semantics}");
+        }
+        // Nothing is left out, or an empty `exists` would be counted too rarely.
+        for formula in [
+            "forall x: A, y: B where x != y. P(x) -> Q(y)",
+            "forall x: A, y: B where x != y. P(x) -> (exists z: A where z + 3 < x. P(z))",
+        ] {
+            assert!(!counted(formula, semantics), "{formula}, {semantics}");
+        }
+    }
+}
