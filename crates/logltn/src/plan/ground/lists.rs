@@ -57,6 +57,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The memory of a key: its values, its number, and its place in a table.
 const PER_KEY: usize = 64;
 
+/// The memory of a binding while it is counted.
+const PER_COUNT: usize = 128;
+
 /// Checks whether a vector may become this long: beyond its capacity it doubles.
 fn may_grow(length: usize, capacity: usize, bytes: usize) -> bool {
     length <= capacity || memory::ask((capacity * bytes) as u128).is_ok()
@@ -432,21 +435,34 @@ impl Grounder {
         counting: Counting,
     ) -> Option<Component> {
         let component = &self.components[bound.component];
+        // A number for each combination of what is read.
+        let values = |v: &VarId| match scope.variables[v.index()].sort {
+            ColumnSort::Sort(_) => u128::from(scope.size_of(*v)),
+            ColumnSort::Int | ColumnSort::Real => 1 << 64,
+        };
+        let sizes: Vec<u128> = read.iter().map(values).collect();
+        sizes
+            .iter()
+            .try_fold(1, |all: u128, n| all.checked_mul(*n))?;
+        let most = component.len() / counting.least;
+        memory::ask((most * PER_COUNT) as u128).ok()?;
         let (mut offsets, mut first, mut weights) = (vec![0], Vec::new(), Vec::new());
         let mut env = scope.environment();
         let mut known = FxHashMap::default();
         for list in component.offsets.windows(2) {
-            let mut found: Vec<(Box<[u64]>, u32, u32)> = Vec::new();
+            let mut found: Vec<(u128, u32, u32)> = Vec::new();
             known.clear();
             for tuple in list[0]..list[1] {
                 self.bind(scope, bound, tuple as usize, &mut env);
-                let own = codes(read, &env);
-                match known.get(&own) {
-                    Some(&at) => found[at as usize].2 += 1,
-                    None => {
-                        known.insert(own.clone(), found.len() as u32);
-                        found.push((own, tuple, 1));
-                    }
+                let cells = read.iter().zip(&sizes);
+                let own = cells.fold(0, |all, (v, n)| all * n + u128::from(env[v.index()].code()));
+                let at = *known.entry(own).or_insert_with(|| {
+                    found.push((own, tuple, 0));
+                    found.len() - 1
+                });
+                found[at].2 += 1;
+                if first.len() + found.len() > most {
+                    return None;
                 }
             }
             if counting.sorted {
@@ -455,9 +471,6 @@ impl Grounder {
             first.extend(found.iter().map(|(_, tuple, _)| *tuple));
             weights.extend(found.iter().map(|(.., weight)| *weight));
             offsets.push(first.len() as u32);
-            if counting.least * first.len() > component.len() {
-                return None;
-            }
         }
         let arity = component.arity;
         let cells = |tuple: &u32| &component.tuples[*tuple as usize * arity..][..arity];
