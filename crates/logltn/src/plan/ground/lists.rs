@@ -624,7 +624,7 @@ impl Grounder {
         }
     }
 
-    /// A number for each tuple of a component.
+    /// A number for each tuple of a component, with the variables of its key bound too.
     pub fn per_tuple<T>(
         &self,
         scope: Scope,
@@ -632,12 +632,26 @@ impl Grounder {
         mut number: impl FnMut(&[Cell]) -> T,
     ) -> Vec<T> {
         let mut env = scope.environment();
-        (0..self.components[bound.component].len())
-            .map(|tuple| {
-                self.bind(scope, bound, tuple, &mut env);
-                number(&env)
-            })
-            .collect()
+        let component = &self.components[bound.component];
+        let mut keys: Vec<&[u64]> = vec![&[]; component.keys()];
+        for (key, id) in &*self.keys[bound.component] {
+            keys[*id as usize] = key;
+        }
+        let mut numbers = Vec::with_capacity(component.len());
+        for (key, list) in keys.iter().zip(component.offsets.windows(2)) {
+            for (variable, &code) in bound.keys.iter().zip(*key) {
+                env[variable.index()] = match scope.variables[variable.index()].sort {
+                    ColumnSort::Sort(_) => Cell::Individual(code as u32),
+                    ColumnSort::Int => Cell::Int(code as i64),
+                    ColumnSort::Real => Cell::Real(f64::from_bits(code)),
+                };
+            }
+            for tuple in list[0]..list[1] {
+                self.bind(scope, bound, tuple as usize, &mut env);
+                numbers.push(number(&env));
+            }
+        }
+        numbers
     }
 }
 
