@@ -130,9 +130,15 @@ fn exists_over_or() {
     assert_as_written(formula, &named("logltn-lse"));
     let differ = named("logltn").with("or", "max").expect("an override");
     assert_as_written(formula, &differ);
-    // The guard ties them, so neither reads less than all.
+    // The guard ties them, so bindings are counted for each.
+    let tied = "exists x: A, y: B where x < y. P(x) or Q(y)";
+    let split = "(exists x: A, y: B where x < y. P(x)) or (exists x: A, y: B where x < y. Q(y))";
+    for semantics in ["logltn", "logltn-sum", "logltn-max", "logltn-lse"] {
+        assert_rewritten(tied, semantics, split);
+    }
+    assert_as_written(tied, &differ);
     assert_as_written(
-        "exists x: A, y: B where x < y. P(x) or Q(y)",
+        "exists x: A, y: B where x < y. R(x, y) or R(x, y) or P(x)",
         &named("logltn"),
     );
     assert_rewritten(
@@ -157,6 +163,12 @@ fn forall_over_and() {
     );
     // A sum over y counts P(x) once for each y.
     assert_as_written(formula, &named("logltn-sum"));
+    let tied = "forall x: A, y: B where x < y. P(x) and R(x, y) and not P(x)";
+    let split = "(forall x: A, y: B where x < y. P(x) and not P(x)) \
+        and (forall x: A, y: B where x < y. R(x, y))";
+    for semantics in ["logltn", "logltn-sum", "logltn-max"] {
+        assert_rewritten(tied, semantics, split);
+    }
     let min = named("logltn").with("and", "min").expect("an override");
     assert_as_written(formula, &min);
     for semantics in ["stable", "godel", "lukasiewicz"] {

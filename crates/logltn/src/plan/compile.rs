@@ -54,7 +54,7 @@ impl<'a> Problem<'a> {
     }
 
     /// Whether bindings are counted that differ only in what the formula does not read.
-    fn counting(&self) -> Option<Counting> {
+    pub fn counting(&self) -> Option<Counting> {
         let PlanOptions { narrow, always, .. } = *self.options;
         let picks_one = |forall| self.semantics.aggregator(forall).laws().picks_one;
         (narrow && self.is_settled()).then(|| Counting {
@@ -483,6 +483,7 @@ fn prepare_member<'a>(
             semantics,
             written: &axiom.formula,
             always: options.always,
+            counts: problem.counting().is_some(),
             shards,
             rewrites: &mut rewrites,
         };

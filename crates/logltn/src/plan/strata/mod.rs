@@ -589,6 +589,7 @@ fn ground_one(
             outputs: problem.outputs,
             written: &form.written,
             always: options.always,
+            counts: problem.counting().is_some(),
             shards: None,
             lists: &mut shared.lists,
             around: bound.to_vec(),
