@@ -371,6 +371,9 @@ impl Writer {
                 w.number("rows", of.rows);
                 w.number("columns", of.columns);
                 w.number("inner", of.inner);
+                if of.linear {
+                    w.number("linear", true);
+                }
                 for (key, side, rows) in [
                     ("left_tuples", of.left, of.rows),
                     ("right_tuples", of.right, of.columns),

@@ -274,7 +274,7 @@ impl<'a> Share<'a, '_> {
                 let [left, right] = &sides.sides;
                 let left = self.side(root, left, costs, found)?;
                 let right = self.side(root, right, costs, found)?;
-                Some((left, right))
+                Some((left, right, sides.linear))
             }
         };
         let form = self.form(root, &part.parameters, normal, contraction, costs);
@@ -328,7 +328,7 @@ impl<'a> Share<'a, '_> {
         root: &Root,
         parameters: &[VarId],
         normal: &Normal,
-        contraction: Option<(usize, usize)>,
+        contraction: Option<(usize, usize, bool)>,
         [bindings, cost_before, cost_after]: [f64; 3],
     ) -> StratumForm {
         let variables = root.scope.variables;
