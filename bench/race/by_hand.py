@@ -68,7 +68,7 @@ class Program:
 
     def __init__(self, theory, semantics, alpha, data):
         self.theory, self.semantics, self.alpha, self.data = theory, semantics, alpha, data
-        self.lines, self.known = [], {}
+        self.lines, self.known, self.opposite = [], {}, {}
         self.given = {}  # what is made of guards beforehand, by name
         self.defined, self.depths = {}, {}
         self.counted = False  # whether what an `exists` ranges over is counted beforehand
@@ -239,7 +239,11 @@ class Program:
         )
 
     def complement(self, value):
-        return self.let(f"log_not({value[0]})"), value[1]
+        # Of a complement it is what that was made of, which next to certainty is lost.
+        if value[0] not in self.opposite:
+            name = self.let(f"log_not({value[0]})")
+            self.opposite[value[0]], self.opposite[name] = name, value[0]
+        return self.opposite[value[0]], value[1]
 
     def maximum(self, values):
         values = sorted(values, key=lambda v: len(v[1]))

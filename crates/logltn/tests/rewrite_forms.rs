@@ -138,7 +138,7 @@ fn exists_over_or() {
     }
     assert_as_written(tied, &differ);
     assert_as_written(
-        "exists x: A, y: B where x < y. R(x, y) or R(x, y) or P(x)",
+        "exists x: A, y: B where x < y. R(x, y) or not R(x, y)",
         &named("logltn"),
     );
     assert_rewritten(

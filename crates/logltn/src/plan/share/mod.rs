@@ -587,7 +587,8 @@ impl<'w, 'a, 's> Walk<'w, 'a, 's> {
         let semantics = self.share.problem.semantics;
         let sides = every
             .then(|| Sides::of(self.scope, semantics, normal))
-            .flatten();
+            .flatten()
+            .filter(|sides| sides.sides.iter().all(|side| self.names_all(side)));
         match &sides {
             Some(sides) => parameters = sides.parameters(),
             None => parameters.sort_by_key(|v| self.scope.size_of(*v)),
@@ -617,6 +618,17 @@ impl<'w, 'a, 's> Walk<'w, 'a, 's> {
             every,
             sides,
         })
+    }
+
+    /// Whether a side's guard keeps something of each individual: the other side asks about all of them.
+    fn names_all(&mut self, side: &Side) -> bool {
+        let Some(guard) = &side.guard else {
+            return true;
+        };
+        let (scope, lists) = (self.scope, &mut self.share.shared.lists);
+        let binding = Binding::Sorts(side.variables.clone());
+        let bound = lists.quantifier(scope, &[], &binding, Some(guard));
+        bound.is_ok_and(|bound| bound.iter().all(|b| lists.names_all(scope, b)))
     }
 
     /// How many bindings a formula has. Guards must read no variables that are bound inside of it, except for their own.
