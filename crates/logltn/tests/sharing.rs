@@ -117,7 +117,7 @@ fn products_of_matrices_equal_the_theory_as_written() {
             data.set_size(sort, *rng.pick(&[1, 2, 3, 7, 20]))
                 .expect("a size");
         }
-        let size = |sort: &str| data.size(theory.sort(sort).expect("a sort")) as usize;
+        let size = |sort: &str| data.size(theory.sort(sort).expect("a sort"));
         let (y, z) = (size("Y"), size("Z"));
         let mut some = |of: usize| {
             let rows = (0..y * z / 2).map(|_| rng.below(of) as u32);
