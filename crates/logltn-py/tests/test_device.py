@@ -429,7 +429,6 @@ SHARING = [
     "forall x, w: X. u(w) -> (forall v: X where v != w. a(x, v))",
     "forall x, w: X. a(x, w) -> (exists v: X where v != w. a(x, v) and u(v))",
     "forall x, w, v: X where x != w and w != v. a(x, w) -> u(w)",
-    "exists x, w: X where x != w. a(x, w) or u(w)",
 ]
 SHARING_SHAPES = {"r": "XY", "q": "YZ", "s": "Z", "t": "Y", "u": "X", "a": "XX"}
 
