@@ -68,7 +68,7 @@ class Program:
 
     def __init__(self, theory, semantics, alpha, data):
         self.theory, self.semantics, self.alpha, self.data = theory, semantics, alpha, data
-        self.lines, self.known = [], {}
+        self.lines, self.known, self.opposite = [], {}, {}
         self.given = {}  # what is made of guards beforehand, by name
         self.defined, self.depths = {}, {}
         self.counted = False  # whether what an `exists` ranges over is counted beforehand
@@ -82,8 +82,11 @@ class Program:
         return "\n".join([f"def loss({arguments}):", *(f"    {line}" for line in self.lines), f"    return {loss}"])
 
     def loss(self, axioms):
-        over = sum(self.size(axes[0]) if axes else 1 for _, axes in axioms) if self.semantics != "logltn-sum" else 1
-        return f"-({' + '.join(f'{name}.sum()' if axes else name for name, axes in axioms)})" + (f" / {over}" if over > 1 else "")
+        weights = self.theory.weights or [1] * len(axioms)
+        over = sum(w * (self.size(axes[0]) if axes else 1) for w, (_, axes) in zip(weights, axioms, strict=True))
+        over = 1 if self.semantics == "logltn-sum" else over
+        summands = [f"{w} * " * (w != 1) + (f"{name}.sum()" if axes else name) for w, (name, axes) in zip(weights, axioms, strict=True)]
+        return f"-({' + '.join(summands)})" + (f" / {over}" if over != 1 else "")
 
     def axiom(self, f):
         """Its value; of a family, the values of its members."""
@@ -163,6 +166,10 @@ class Program:
         variables = [a for a in arguments if a[0].islower()]
         for place in reversed([i for i, a in enumerate(arguments) if a[0].isupper()]):
             table = self.let(f"{table}.select({place}, {arguments[place][1:]})")
+        for place, a in enumerate(variables):
+            if "(" in a:
+                table = self.let(f"{table}.index_select({place}, {self.give(self.data.functions[a.partition('(')[0]])})")
+        variables = [guards.variable(a) for a in variables]
         axes = self.axes(variables)
         if any(v in self.rows for v in variables):
             return self.gather(table, variables, axes)
@@ -186,9 +193,10 @@ class Program:
         key = sign, name, left
         if key not in self.defined:
             saved, self.rows = self.rows, {}
+            individuals, self.individuals = self.individuals, {v: np.arange(self.size(v)) for v in variables}
             self.depths[name] = left and left - 1
             value = self.value(self.normal(("not", f) if sign == "no" else f))
-            self.rows, self.depths[name] = saved, left
+            self.rows, self.depths[name], self.individuals = saved, left, individuals
             self.defined[key] = self.let(f"{self.at(value, variables)}.expand({[self.size(v) for v in variables]})")
         return self.defined[key]
 
@@ -201,7 +209,8 @@ class Program:
         others = [v for v in dict.fromkeys(variables) if v not in self.rows]
         shape = [*dict.fromkeys(self.rows[v] for v in variables if v in self.rows), *others]
         first = len(variables) - len(others)
-        if len(shape) == 1 + len(others) and list(variables[first:]) == others:
+        whole = list(variables[first:]) == others and not set(variables[:first]) & set(others)
+        if len(shape) == 1 + len(others) and whole:
             # Whole rows, each once and in order.
             index = [self.columns[v] for v in variables[:first]]
         else:
@@ -230,7 +239,11 @@ class Program:
         )
 
     def complement(self, value):
-        return self.let(f"log_not({value[0]})"), value[1]
+        # Of a complement it is what that was made of, which next to certainty is lost.
+        if value[0] not in self.opposite:
+            name = self.let(f"log_not({value[0]})")
+            self.opposite[value[0]], self.opposite[name] = name, value[0]
+        return self.opposite[value[0]], value[1]
 
     def maximum(self, values):
         values = sorted(values, key=lambda v: len(v[1]))
@@ -288,9 +301,11 @@ class Program:
     def mask(self, guard):
         axes = self.axes(guards.free(guard))
 
-        def value(v):
+        def value(term):
+            v = guards.variable(term)
             along = axes.index(self.axis(v))
-            return self.individuals[v].reshape([-1 if i == along else 1 for i in range(len(axes))])
+            own = self.individuals[v] if v == term else self.data.functions[term.partition("(")[0]][self.individuals[v]]
+            return own.reshape([-1 if i == along else 1 for i in range(len(axes))])
 
         kept = guards.mask(guard, value, self.data)
         return np.broadcast_to(kept, [self.size(a) for a in axes]), axes
@@ -413,6 +428,8 @@ class TruthProgram(Program):
     FALSE = 0.0, 1.0
 
     def loss(self, axioms):
+        if self.theory.weights:
+            raise Unfit
         if any(axes for _, axes in axioms):
             stacked = f"torch.cat([{', '.join(name if axes else f'{name}[None]' for name, axes in axioms)}])"
         else:

@@ -2,12 +2,17 @@
 
     ("and" | "or", g, …)   ("not", g)   ("=" | "!=" | "<", term, term)   ("near", x, y)   ("in", table, variables)
 
-A term is a variable, a number or ("+", term, term). `near` compares the distance of two individuals' features with a parameter.
+A term is a variable, the value of a function at one (`f0(x1)`), a number or ("+", term, term). `near` compares the distance of two individuals' features with a parameter.
 """
 
 import numpy as np
 
 COMPARE = {"=": np.equal, "!=": np.not_equal, "<": np.less}
+
+
+def variable(term):
+    """Of a variable, or of a function's value at one."""
+    return term.rstrip(")").rpartition("(")[2]
 
 
 def show(g, top=True):
@@ -31,9 +36,9 @@ def free(g):
         case ("near", x, y):
             return {x, y}
         case ("in", _, variables):
-            return set(variables)
+            return {variable(v) for v in variables}
         case str():
-            return {g}
+            return {variable(g)}
         case (_, *members):
             return set().union(*map(free, members))
     return set()

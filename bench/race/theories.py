@@ -3,7 +3,7 @@
     ("lit", predicate, arguments)   ("not", f)   ("and", f, …)   ("or", f, …)   ("->", f, g)   ("<->", f, g)
     ("forall" | "exists", binders, guard or None, f)   ("any" | "all", (variable,), guard or None, f)
 
-A variable is named after its sort, `x1` ranges over sort X; `X1` is a constant. A binder is a variable or (table, variables), which binds all
+A variable is named after its sort, `x1` ranges over sort X; `X1` is a constant, `f0(x1)` the value of a function. A binder is a variable or (table, variables), which binds all
 columns of a row. An axiom may be ("for", variable, f), a family. Sorts named c, d, m and n are integers. The predicate of a literal may be a definition.
 """
 
@@ -24,6 +24,8 @@ class Theory:
     axioms: list
     tables: dict[str, tuple[str, int]] = field(default_factory=dict)  # the sorts of the columns, and how many rows
     definitions: dict[str, tuple] = field(default_factory=dict)  # the variables, the depth or None, and the formula
+    functions: dict[str, tuple[str, str]] = field(default_factory=dict)  # from one sort to another
+    weights: list[float] = field(default_factory=list)  # of the axioms, if not all 1
     near: float = 0.0  # what share of the pairs of individuals are near each other
 
     def text(self):
@@ -31,13 +33,15 @@ class Theory:
         lines += ["param near"] * bool(self.near)
         lines += [f"constant {c}: {c[0]}" for c in sorted(self.constants())]
         lines += [f"table {t}({', '.join(f'c{i}: {s.upper()}' for i, s in enumerate(of))})" for t, (of, _) in self.tables.items()]
+        lines += [f"function {f}({a.upper()}): {b.upper()}" for f, (a, b) in self.functions.items()]
         lines += [f"predicate {p}({', '.join(s.upper() for s in of)})" for p, (of, _) in self.predicates.items()]
         for name, (variables, depth, f) in self.definitions.items():
             bound = ", ".join(f"{v}: {v[0].upper()}" for v in variables)
             lines.append(f"define {name}({bound}){f' to depth {depth}' if depth else ''}: {show(f)}")
         for i, f in enumerate(self.axioms):
             family = f" for {f[1]}: {f[1][0].upper()}" if f[0] == "for" else ""
-            lines.append(f"axiom a{i}{family}: {show(f[2] if family else f)}")
+            weight = f" (weight {self.weights[i]})" if self.weights else ""
+            lines.append(f"axiom a{i}{weight}{family}: {show(f[2] if family else f)}")
         return "\n".join(lines)
 
     def formulas(self):
@@ -392,6 +396,10 @@ class Generator:
         }
         entities = [s for s in self.sorts if s not in "cd"]
         self.predicates, self.tables, self.definitions, self.near = {}, {}, {}, rng.choice([0.02, 0.1, 0.3, 0.6])
+        pairs = [(a, b) for a in entities for b in entities if b not in INTEGERS]
+        # The theories of older seeds stay what they were.
+        more = self.seed >= 5000
+        self.functions = {f"f{i}": rng.choice(pairs) for i in range(rng.choice([0, 0, 1, 2]))} if more and pairs else {}
         for i in range(rng.randint(2, 5)):
             of = "".join(rng.choice(entities) for _ in range(rng.choice([0, 1, 1, 1, 2, 2, 2, 2, 3])))
             if self.size(of) <= self.MOST / 8:
@@ -423,9 +431,13 @@ class Generator:
         tables = {t: of for t, of in self.tables.items() if t in binders or any(f"{t}(" in guards.show(g) for g in wheres)}
         sorts = {s for of, _ in [*predicates.values(), *tables.values()] for s in of} | {v[0] for f in formulas for v in variables_of(f)}
         sorts |= {f[1][0] for f in axioms if f[0] == "for"}
+        text = " ".join([*map(show, (f[2] if f[0] == "for" else f for f in formulas))])
+        functions = {f: of for f, of in self.functions.items() if f"{f}(" in text}
+        sorts |= {s for of in functions.values() for s in of}
+        weights = [rng.choice([0.5, 1, 2, 10]) for _ in axioms] if more and rng.random() < 0.3 else []
         near = self.near if any("dist" in guards.show(g) for g in wheres) else 0.0
         sorts = {s: n for s, n in self.sorts.items() if s in sorts}
-        return Theory(f"wide {self.seed}", sorts, predicates, axioms, tables, self.definitions, near)
+        return Theory(f"wide {self.seed}", sorts, predicates, axioms, tables, self.definitions, functions, weights, near)
 
     def wide_axiom(self):
         self.count = {}
@@ -489,6 +501,7 @@ class Generator:
             if all(fits):
                 inside = ("in", t, tuple(rng.choice(f) for f in fits))
                 found += [inside, ("not", inside)] if set(inside[2]) & set(new) else []
+        found += [(rng.choice(["=", "!="]), f"{f}({v})", w) for f, (s, t) in self.functions.items() for v in all_of for w in new if (v[0], w[0]) == (s, t)]
         if not found:
             return None
         one = rng.choice(found)
@@ -510,6 +523,14 @@ class Generator:
     def wide_literal(self, scope):
         rng = self.random
         found = self.literal(scope)
+        if found and self.functions and rng.random() < 0.3:
+            literal = found[1] if found[0] == "not" else found
+            arguments = list(literal[2])
+            for i, a in enumerate(arguments):
+                fits = [(f, v) for f, (s, t) in self.functions.items() if t == a[0] for v in scope if v[0] == s]
+                if fits and rng.random() < 0.6 and not (self.predicates[literal[1]][1] and i == len(arguments) - 1):
+                    arguments[i] = "{}({})".format(*rng.choice(fits))
+            return lit(literal[1], *arguments)
         if found and rng.random() < 0.1:
             literal = found[1] if found[0] == "not" else found
             if literal[2] and not self.predicates[literal[1]][1]:
@@ -600,7 +621,7 @@ def predicates_of(f):
 
 
 def arguments_of(f):
-    return {a for g in parts(f) if g[0] == "lit" for a in g[2]}
+    return {guards.variable(a) for g in parts(f) if g[0] == "lit" for a in g[2]}
 
 
 def guards_of(f):
@@ -618,7 +639,7 @@ def variables_of(f):
 def free(f):
     match f:
         case ("lit", _, arguments):
-            return {a for a in arguments if a[0].islower()}
+            return {guards.variable(a) for a in arguments if a[0].islower()}
         case ("for", v, body):
             return free(body) - {v}
         case ("forall" | "exists" | "all" | "any", binders, guard, body):

@@ -136,6 +136,8 @@ unsafe impl Send for View {}
 pub struct Rows<'a> {
     /// For each row of the request, its row in a dense array; `None` if they are the same.
     pub places: Option<&'a [usize]>,
+    /// The same as [`runs`], if these are long enough to be worth knowing beforehand.
+    pub runs: &'a [(usize, usize)],
     /// The indexes of each row, `arity` of them in turn, if the array has an axis for each.
     pub indexes: Option<(&'a [u32], usize)>,
     /// How many numbers a row has.
@@ -143,8 +145,15 @@ pub struct Rows<'a> {
 }
 
 /// Rows that follow each other in the array too: where the first is, and how many they are.
-fn runs(places: &[usize]) -> impl Iterator<Item = (usize, usize)> {
+pub fn runs(places: &[usize]) -> impl Iterator<Item = (usize, usize)> {
     (places.chunk_by(|a, b| a + 1 == *b)).map(|run| (run[0], run.len()))
+}
+
+impl Rows<'_> {
+    fn runs(&self, places: &[usize]) -> impl Iterator<Item = (usize, usize)> {
+        let unknown = if self.runs.is_empty() { places } else { &[] };
+        self.runs.iter().copied().chain(runs(unknown))
+    }
 }
 
 impl View {
@@ -252,7 +261,7 @@ impl View {
             // SAFETY: the caller's promise.
             let all = unsafe { std::slice::from_raw_parts(self.start.cast::<A>(), self.len()) };
             let mut from = 0;
-            for (place, count) in runs(places) {
+            for (place, count) in rows.runs(places) {
                 let target = &mut numbers[from..from + count * rows.width];
                 copy(&all[place * rows.width..][..target.len()], target);
                 from += target.len();
@@ -312,7 +321,7 @@ impl View {
                 return add(0, numbers);
             };
             let mut from = 0;
-            for (place, count) in runs(places) {
+            for (place, count) in rows.runs(places) {
                 add(place, &numbers[from..from + count * rows.width]);
                 from += count * rows.width;
             }

@@ -217,10 +217,15 @@ impl<'a> Reader<'a> {
             "elimination" => return self.elimination(node, at),
             "forall" | "exists" => {
                 let body = number(&node["body"]) as usize;
-                let inner = self.bindings(number(&node["inner"]) as usize, at);
-                let mut members = Vec::new();
-                for binding in inner {
+                let level = number(&node["inner"]) as usize;
+                let weighed = self.axiom["levels"][level]
+                    .get("weights")
+                    .map_or(&[][..], |w| list(w));
+                let (mut members, mut weights) = (Vec::new(), Vec::new());
+                for binding in self.bindings(level, at) {
                     let value = self.value(body, &binding);
+                    let own = weighed.iter().map(|w| binding.arrays[number(w) as usize]);
+                    weights.push(own.product::<i64>() as f64);
                     members.push((body, binding, value));
                 }
                 let forall = kind == "forall";
@@ -234,7 +239,8 @@ impl<'a> Reader<'a> {
                 }
                 let complements = self.complements(&members);
                 let operator = aggregator(semantics, forall);
-                let values: Vec<_> = members.iter().map(|m| (1.0, m.2)).collect();
+                let values = weights.into_iter().zip(members.iter().map(|m| m.2));
+                let values: Vec<_> = values.collect();
                 let (tape, parameters) = (&mut self.tape, &self.parameters);
                 return operators::aggregate(
                     tape,
@@ -398,7 +404,7 @@ fn compare(
     let exported = engine.export().map_err(|e| e.to_string())?;
     let header: Value = serde_json::from_str(&exported.header).map_err(|e| e.to_string())?;
     assert_eq!(header["format"], "logltn-plan");
-    assert_eq!(header["version"], 3);
+    assert_eq!(header["version"], 4);
     let arrays = exported.arrays.iter().map(|array| match array {
         ExportedArray::Int32(values) => values.iter().map(|v| f64::from(*v)).collect(),
         ExportedArray::Int64(values) => values.iter().map(|v| *v as f64).collect(),

@@ -130,9 +130,15 @@ fn exists_over_or() {
     assert_as_written(formula, &named("logltn-lse"));
     let differ = named("logltn").with("or", "max").expect("an override");
     assert_as_written(formula, &differ);
-    // The guard ties them, so neither reads less than all.
+    // The guard ties them, so bindings are counted for each.
+    let tied = "exists x: A, y: B where x < y. P(x) or Q(y)";
+    let split = "(exists x: A, y: B where x < y. P(x)) or (exists x: A, y: B where x < y. Q(y))";
+    for semantics in ["logltn", "logltn-sum", "logltn-max", "logltn-lse"] {
+        assert_rewritten(tied, semantics, split);
+    }
+    assert_as_written(tied, &differ);
     assert_as_written(
-        "exists x: A, y: B where x < y. P(x) or Q(y)",
+        "exists x: A, y: B where x < y. R(x, y) or not R(x, y)",
         &named("logltn"),
     );
     assert_rewritten(
@@ -157,6 +163,12 @@ fn forall_over_and() {
     );
     // A sum over y counts P(x) once for each y.
     assert_as_written(formula, &named("logltn-sum"));
+    let tied = "forall x: A, y: B where x < y. P(x) and R(x, y) and not P(x)";
+    let split = "(forall x: A, y: B where x < y. P(x) and not P(x)) \
+        and (forall x: A, y: B where x < y. R(x, y))";
+    for semantics in ["logltn", "logltn-sum", "logltn-max"] {
+        assert_rewritten(tied, semantics, split);
+    }
     let min = named("logltn").with("and", "min").expect("an override");
     assert_as_written(formula, &min);
     for semantics in ["stable", "godel", "lukasiewicz"] {
@@ -221,4 +233,44 @@ fn the_plan_shows_it() {
     let formula = "forall (x, n) in pairs. exists a, b: A, c, d: A where 10*a + b + 10*c + d = n. \
         digit(x, a) and P(b) and P(c) and P(d)";
     insta::assert_snapshot!(plan(formula, &named("logltn"), true).to_string());
+}
+
+/// How many bindings quantifiers visit, if some are counted beforehand; the result must equal what was written.
+fn counted(formula: &str, semantics: &str) -> bool {
+    rewritten(formula, &named(semantics));
+    let plan = plan(formula, &named(semantics), true);
+    plan.to_string().contains("counted beforehand")
+}
+
+#[test]
+fn bindings_that_a_formula_does_not_tell_apart() {
+    for semantics in [
+        "logltn",
+        "logltn-sum",
+        "logltn-max",
+        "logltn-lse",
+        "logltn-prob",
+        "stable",
+        "godel",
+        "lukasiewicz",
+        "goguen",
+    ] {
+        for formula in [
+            "forall x: A, y: B where x != y. P(x)",
+            "forall x: A, y: B where x < y. P(x) -> S()",
+            "forall x, u: A, y: B where x < u and u < y. R(x, y) <-> P(x)",
+            "forall x: A. P(x) or (forall y, z: B where x < y and y != z. Q(y))",
+            "forall x: A. P(x) -> (exists y: B, z: A where y != z and y != x. Q(y))",
+            "forall (x, n) in pairs, y: B where n != y. Q(y)",
+        ] {
+            assert!(counted(formula, semantics), "{formula}, {semantics}");
+        }
+        // Nothing is left out, or an empty `exists` would be counted too rarely.
+        for formula in [
+            "forall x: A, y: B where x != y. P(x) -> Q(y)",
+            "forall x: A, y: B where x != y. P(x) -> (exists z: A where z + 3 < x. P(z))",
+        ] {
+            assert!(!counted(formula, semantics), "{formula}, {semantics}");
+        }
+    }
 }

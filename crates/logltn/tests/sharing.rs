@@ -1,10 +1,12 @@
 //! Shared parts and products of matrices, in single precision, against the theory as it is written in double precision.
 
-use logltn::{Data, Engine, Output, Parameters, Plan, PlanOptions, Semantics, Source, Theory};
+use logltn::{
+    ColumnData, Data, Engine, Output, Parameters, Plan, PlanOptions, Semantics, Source, Theory,
+};
 
 use crate::cases::rng::Rng;
 
-const AXIOMS: [&str; 14] = [
+const AXIOMS: [&str; 18] = [
     "forall x: X, z: Z. exists y: Y. r(x, y) and q(y, z)",
     "forall x: X, z: Z. s(z) -> (exists y: Y. r(x, y) and not q(y, z) and t(y))",
     "forall x: X. exists y: Y, z: Z. r(x, y) and q(y, z) and s(z)",
@@ -18,12 +20,16 @@ const AXIOMS: [&str; 14] = [
     "forall x, w: X where x != w. exists v: X. a(x, v) and a(v, w)",
     "forall x, w: X. exists v: X where v != x and w != v. a(x, v) and a(w, v) and u(v)",
     "forall x, w: X. a(x, w) -> (exists v: X where v != w. a(w, v) and u(v))",
+    "forall x, w: X. u(w) -> (forall v: X where v != w. a(x, v))",
+    "forall x: X, z: Z. s(z) or (forall y: Y where known(y, z). r(x, y) -> t(y))",
+    "forall x: X, z: Z. exists y: Y where y != y or not known(y, z). r(x, y)",
+    "forall x, w: X. exists v: X where v != w. a(x, v) and u(v)",
     "forall x: X, y: Y. r(x, y) -> (forall w: X where w != x. r(w, y) and u(w))",
 ];
 
 fn theory(axioms: &[&str]) -> Theory {
     let mut text = "
-        sort X  sort Y  sort Z
+        sort X  sort Y  sort Z  table known(y: Y, z: Z)
         predicate r(X, Y)  predicate q(Y, Z)  predicate p(Z, X)  predicate s(Z)  predicate t(Y)  predicate u(X)
         predicate a(X, X)"
         .to_string();
@@ -31,6 +37,10 @@ fn theory(axioms: &[&str]) -> Theory {
         text += &format!("\naxiom a{i}: {axiom}");
     }
     Theory::parse(Source::new("sharing.ltn", text)).expect("a theory")
+}
+
+fn nothing() -> Vec<ColumnData> {
+    vec![ColumnData::Individuals(Vec::new()); 2]
 }
 
 fn plan(data: &Data, semantics: &Semantics, options: PlanOptions) -> Plan {
@@ -107,6 +117,14 @@ fn products_of_matrices_equal_the_theory_as_written() {
             data.set_size(sort, *rng.pick(&[1, 2, 3, 7, 20]))
                 .expect("a size");
         }
+        let size = |sort: &str| data.size(theory.sort(sort).expect("a sort"));
+        let (y, z) = (size("Y"), size("Z"));
+        let mut some = |of: usize| {
+            let rows = (0..y * z / 2).map(|_| rng.below(of) as u32);
+            ColumnData::Individuals(rows.collect())
+        };
+        let rows = vec![some(y), some(z)];
+        data.set_rows("known", rows).expect("rows");
         let mut names = crate::cases::operators().to_vec();
         names.extend(["logltn", "logltn-lse", "logltn-max"]); // more often than the others
         let semantics = Semantics::named(rng.pick::<&str>(&names)).expect("a semantics");
@@ -177,6 +195,7 @@ fn the_plan_says_what_is_shared_and_what_it_costs() {
     for sort in ["X", "Y", "Z"] {
         data.set_size(sort, 100).expect("a size");
     }
+    data.set_rows("known", nothing()).expect("rows");
     for name in ["logltn", "logltn-max", "stable"] {
         let semantics = Semantics::named(name).expect("a semantics");
         let shown = plan(&data, &semantics, PlanOptions::default()).to_string();
@@ -208,6 +227,7 @@ fn chains_and_circles_are_products_of_products() {
         for sort in ["X", "Y", "Z"] {
             data.set_size(sort, 100).expect("a size");
         }
+        data.set_rows("known", nothing()).expect("rows");
         let semantics = Semantics::default();
         let shown = plan(&data, &semantics, PlanOptions::default()).to_string();
         let found = shown.matches("product of matrices").count();

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _native
 
-VERSION = 3
+VERSION = 4
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,10 @@ use logltn::theory::{ArgumentSort, PredicateId, SortId};
 use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Request};
 
 use super::{Places, State, Target, VERSIONS, Who};
-use crate::array::Rows;
+use crate::array::{Rows, runs};
+
+/// How many rows a run has on average that is worth its two numbers.
+const LONG_RUN: usize = 8;
 
 /// Where the rows of each request are.
 #[derive(Default)]
@@ -18,6 +21,8 @@ pub(super) struct Layout {
     pub predicates: Vec<Asked>,
     /// For each request: the rows in a dense array, `None` if they are the same.
     pub places: Vec<Option<Vec<usize>>>,
+    /// The runs of these, if they are long.
+    runs: Vec<Vec<(usize, usize)>>,
     /// For each request: the individuals of its rows, if the plan numbers them differently.
     pub individuals: Vec<Option<Vec<u32>>>,
     /// For each request, computed on demand: the positions of its rows among the distinct ones, and how many those are;
@@ -62,6 +67,10 @@ impl Layout {
             let at_rows = self.predicates[p].at_rows.get();
             at_rows.and_then(|rows| rows.among.as_ref())
         };
+        let runs = match target {
+            Target::Grid(_) => &self.runs[request][..],
+            _ => &[],
+        };
         let (places, indexes) = match target {
             Target::Grid(_) => {
                 let actual = self.individuals[request].as_deref();
@@ -76,6 +85,7 @@ impl Layout {
         };
         Rows {
             places,
+            runs,
             indexes,
             width: of.width,
         }
@@ -121,8 +131,14 @@ impl<T: Real> State<T> {
             places.push(shape.and_then(|s| dense_places(request, rows, s)));
             individuals.push(actual);
         }
+        let long_runs = |places: &Option<Vec<usize>>| {
+            let places = places.as_deref().unwrap_or_default();
+            let few = runs(places).count() * LONG_RUN <= places.len();
+            runs(places).filter(|_| few).collect()
+        };
         self.layout = Layout {
             predicates,
+            runs: places.iter().map(long_runs).collect(),
             places,
             individuals,
             different: Vec::new(),

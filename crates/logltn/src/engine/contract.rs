@@ -162,7 +162,79 @@ impl<T: Precision> Engine<T> {
         products.right.copy(values, codes, of.columns * of.inner);
     }
 
+    /// The means or sums of a linear product: 1 where the right side has a tuple, and by column the weight of each.
+    fn weigh(&self, piece: Piece, of: Contraction, products: &mut Products<T>) {
+        let (values, codes) = self.side(piece, of.left);
+        products.left.copy(values, codes, of.rows * of.inner);
+        let (_, codes) = self.side(piece, of.right);
+        let Side {
+            scaled, greatest, ..
+        } = &mut products.right;
+        scaled.clear();
+        scaled.resize(of.columns * of.inner, T::ZERO);
+        greatest.clear();
+        greatest.resize(of.columns, T::ZERO);
+        for &code in codes {
+            scaled[code as usize] = T::ONE;
+            greatest[code as usize / of.inner] += T::ONE;
+        }
+        let laws = self.ground.plan.semantics.forall.laws();
+        let settings = &self.settings[self.leaders[piece.group]];
+        for weight in greatest {
+            let slope = laws.linear_slope(1.0, settings, weight.to_f64().max(1.0));
+            *weight = T::from_f64(slope.unwrap_or(1.0));
+        }
+    }
+
+    fn forward_linear(&mut self, piece: Piece, of: Contraction) {
+        let mut products = self.products_of(piece);
+        let (rows, columns, inner) = (of.rows, of.columns, of.inner);
+        self.weigh(piece, of, &mut products);
+        let sides = (
+            Matrix::of_rows(&products.left.scaled, inner),
+            Matrix::of_rows(&products.right.scaled, inner).transposed(),
+        );
+        let start = piece.group * rows * columns;
+        let mut out = std::mem::take(&mut self.ground.literals[piece.step.stratum].positive);
+        let mut values = out[start..].iter_mut();
+        let sums = self.multiply(product, rows, sides, (inner, columns));
+        for sums in sums.flat_map(|sums| sums.chunks_exact(columns)) {
+            let weighed = sums.iter().zip(&products.right.greatest);
+            let weighed = weighed.zip(values.by_ref());
+            weighed.for_each(|((&sum, &weight), value)| *value = sum * weight);
+        }
+        self.ground.literals[piece.step.stratum].positive = out;
+        self.put_products(piece, products);
+    }
+
+    fn backward_linear(&mut self, piece: Piece, of: Contraction, by: &[T]) {
+        let mut products = self.products_of(piece);
+        let (rows, columns, inner) = (of.rows, of.columns, of.inner);
+        products.weights.clear();
+        for by in by.chunks_exact(columns) {
+            let weighed = by.iter().zip(&products.right.greatest);
+            (products.weights).extend(weighed.map(|(&by, &weight)| by * weight));
+        }
+        let sides = (
+            Matrix::of_rows(&products.weights, columns),
+            Matrix::of_rows(&products.right.scaled, inner),
+        );
+        let mut table = std::mem::take(&mut self.lanes[0].lane.by_literal[of.left][0]);
+        let from = piece.group * rows * inner;
+        let mut into = table.part_mut(from..from + rows * inner).iter_mut();
+        let sums = self.multiply(product, rows, sides, (columns, inner));
+        for sums in sums {
+            let both = sums.iter().zip(into.by_ref());
+            both.for_each(|(&sum, into)| *into += sum);
+        }
+        self.lanes[0].lane.by_literal[of.left][0] = table;
+        self.put_products(piece, products);
+    }
+
     pub(super) fn forward_contraction(&mut self, piece: Piece, of: Contraction) {
+        if of.linear {
+            return self.forward_linear(piece, of);
+        }
         let alpha = self.settings[self.leaders[piece.group]].alpha;
         let mean = match self.ground.plan.semantics.exists.laws().semiring {
             Some(Semiring::Greatest) => return self.forward_greatest(piece, of),
@@ -235,6 +307,9 @@ impl<T: Precision> Engine<T> {
 
     /// Passes derivatives on to both sides.
     pub(super) fn backward_contraction(&mut self, piece: Piece, of: Contraction, by: &[T]) {
+        if of.linear {
+            return self.backward_linear(piece, of, by);
+        }
         if self.ground.plan.semantics.exists.laws().semiring == Some(Semiring::Greatest) {
             return self.backward_greatest(piece, of, by);
         }
@@ -269,6 +344,9 @@ impl<T: Precision> Engine<T> {
         ];
         for (stratum, rows, weights, other, terms, own) in sides {
             let plan = self.ground.plan.clone();
+            if plan.strata.strata[stratum].is_constant() {
+                continue;
+            }
             let codes = &plan.strata.strata[stratum].codes;
             let from = piece.group * codes.len();
             let mut table = std::mem::take(&mut self.lanes[0].lane.by_literal[stratum][0]);

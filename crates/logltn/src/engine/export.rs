@@ -20,7 +20,7 @@ use crate::plan::program::{
 use crate::vector::Real;
 
 /// The version of the format. A reader must refuse versions that it does not know.
-const EXPORT_VERSION: u32 = 3;
+const EXPORT_VERSION: u32 = 4;
 
 /// A plan with the rows of the current batch, as a header and arrays: [`Engine::export`].
 #[derive(Clone, Debug, Default)]
@@ -214,6 +214,10 @@ impl Writer {
         self.adds("adds", &level.adds, base);
         self.adds("wide_adds", &level.wide_adds, |slot| exec.wide_slots[slot]);
         self.objects("lookups", &level.resolves, |w, l| w.lookup(plan, exec, l));
+        if !level.weights.is_empty() {
+            self.numbers("weights", &level.weights);
+            self.number("counted", level.counted);
+        }
     }
 
     /// What a code is looked up in: a request's rows, or a stratum's tuples.
@@ -367,6 +371,9 @@ impl Writer {
                 w.number("rows", of.rows);
                 w.number("columns", of.columns);
                 w.number("inner", of.inner);
+                if of.linear {
+                    w.number("linear", true);
+                }
                 for (key, side, rows) in [
                     ("left_tuples", of.left, of.rows),
                     ("right_tuples", of.right, of.columns),

@@ -88,6 +88,8 @@ pub(super) struct Lane<T> {
     /// block.
     pub(super) resident: Vec<u64>,
     scratch: Vec<T>,
+    /// How many bindings each one of a block stands for.
+    weights: Vec<f64>,
     /// The two halves of an equivalence, and what their conjunction keeps for the backward pass.
     halves: [Vec<T>; 2],
     by_halves: Vec<Vec<T>>,
@@ -143,6 +145,9 @@ impl<T: Real> Lane<T> {
             }
             if self.scratch.len() < level.capacity {
                 self.scratch.resize(level.capacity, T::ZERO);
+            }
+            if !level.weights.is_empty() && self.weights.len() < level.capacity {
+                self.weights.resize(level.capacity, 1.0);
             }
         }
         if self.states.len() < exec.nodes.len() {
@@ -234,11 +239,11 @@ impl<T: Real> Run<'_, '_, T> {
             let offsets = &components[c.component].offsets;
             f64::from(offsets[1] - offsets[0])
         };
-        let count: f64 = self.exec.levels[level]
-            .components
-            .iter()
-            .map(length)
-            .product();
+        let level = &self.exec.levels[level];
+        let count: f64 = match level.weights.is_empty() {
+            true => level.components.iter().map(length).product(),
+            false => level.counted,
+        };
         let laws = self.shared.aggregation(forall).laws;
         laws.linear_slope(by_axiom, self.aggregators, count)
     }
@@ -266,8 +271,18 @@ impl<T: Real> Run<'_, '_, T> {
             if let Some(derivative) = derivative {
                 let len = self.lane.blocks.block(level).len;
                 let buffer = self.buffer(body);
-                let by_body = &mut self.lane.derivatives[level][buffer][..len];
-                by_body.fill(T::from_f64(derivative));
+                self.weigh(level);
+                let Lane {
+                    derivatives,
+                    weights,
+                    ..
+                } = &mut *self.lane;
+                let by_body = &mut derivatives[level][buffer][..len];
+                match self.exec.levels[level].weights.is_empty() {
+                    true => by_body.fill(T::from_f64(derivative)),
+                    false => (by_body.iter_mut().zip(weights))
+                        .for_each(|(by, weight)| *by = T::from_f64(derivative * *weight)),
+                }
                 self.backward(body);
             }
         }
@@ -312,6 +327,19 @@ impl<T: Real> Run<'_, '_, T> {
 
     pub(super) fn make_room(&mut self) {
         self.lane.make_room(self.exec);
+    }
+
+    /// Finds how many bindings each one of a level's block stands for, if some are counted.
+    fn weigh(&mut self, level: usize) {
+        let Lane {
+            blocks, weights, ..
+        } = &mut *self.lane;
+        let block = blocks.block(level);
+        for (i, &array) in self.exec.levels[level].weights.iter().enumerate() {
+            for (weight, &own) in weights.iter_mut().zip(block.array(array)) {
+                *weight = if i == 0 { 1.0 } else { *weight } * f64::from(own);
+            }
+        }
     }
 
     /// The next block of a level; `None` if the engine was told to stop.
@@ -695,14 +723,16 @@ impl<T: Real> Run<'_, '_, T> {
         if aggregation.laws.wants_complements {
             self.find_complements(&[body]);
         }
+        self.weigh(level);
         let buffer = self.buffer(body);
         let lane = &mut *self.lane;
         let bindings = lane.blocks.block(level);
+        let weighed = !self.exec.levels[level].weights.is_empty();
         let block = Block {
             values: &lane.values[level][buffer][..bindings.len],
             complements: lane.complements.first().map_or(&[], |c| c),
             segments: &bindings.segments,
-            weights: None,
+            weights: weighed.then(|| &lane.weights[..bindings.len]),
         };
         let to = Accumulated {
             states,
@@ -909,14 +939,16 @@ impl<T: Real> Run<'_, '_, T> {
         if wants_complements {
             self.find_complements(&[body]);
         }
+        self.weigh(level);
         let buffer = self.buffer(body);
         let lane = &mut *self.lane;
         let bindings = lane.blocks.block(level);
+        let weighed = !self.exec.levels[level].weights.is_empty();
         let block = Block {
             values: &lane.values[level][buffer][..bindings.len],
             complements: lane.complements.first().map_or(&[], |c| c),
             segments: &bindings.segments,
-            weights: None,
+            weights: weighed.then(|| &lane.weights[..bindings.len]),
         };
         let to = Slopes {
             states,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::account::Account;
 use super::eliminate::Eliminate;
 use super::functions::check_functions;
-use super::ground::{self, Grounder, Shared};
+use super::ground::{self, Counting, Grounder, Shared};
 use super::lower::{Lower, places_in_complete_tables};
 use super::narrow::Narrow;
 use super::normal::{Kind, Maker, Member, Normal};
@@ -35,21 +35,32 @@ pub(super) struct Problem<'a> {
     pub options: &'a PlanOptions,
 }
 
+/// How many times fewer bindings are worth their weights.
+const LEAST_COUNTED: usize = 3;
+
 impl<'a> Problem<'a> {
     /// Whether parts of axioms may become strata. Without definitions in the theory, strata are not planned again for
     /// rows that come with a call; and questions about single bindings need the whole formula.
     fn shares_parts(&self) -> bool {
-        let PlanOptions {
-            share,
-            sharded,
-            ranked,
-            ..
-        } = *self.options;
-        share
-            && !sharded
-            && ranked == Ranked::None
+        self.options.share && self.is_settled()
+    }
+
+    /// Whether all bindings are known, and none is asked for by itself.
+    fn is_settled(&self) -> bool {
+        !self.options.sharded
+            && self.options.ranked == Ranked::None
             && !self.semantics.exact
             && !self.data.streams_anything()
+    }
+
+    /// Whether bindings are counted that differ only in what the formula does not read.
+    pub fn counting(&self) -> Option<Counting> {
+        let PlanOptions { narrow, always, .. } = *self.options;
+        let picks_one = |forall| self.semantics.aggregator(forall).laws().picks_one;
+        (narrow && self.is_settled()).then(|| Counting {
+            least: if always { 1 } else { LEAST_COUNTED },
+            sorted: !picks_one(true) && !picks_one(false),
+        })
     }
 
     /// What belongs to this process alone, if there are others.
@@ -115,6 +126,7 @@ pub(super) fn compile(problem: Problem) -> Result<Plan, Diagnostics> {
     }
     let indexes = TableIndexes::default();
     let mut shared = Shared::new(Grounder::new(Account::new(options.memory)));
+    shared.counting = problem.counting();
     if !theory.definitions.is_empty() {
         strata::prepare(problem, &mut shared, &indexes, &mut found);
         if let Err(error) = strata::take_sizes(problem, &mut shared) {
@@ -471,6 +483,7 @@ fn prepare_member<'a>(
             semantics,
             written: &axiom.formula,
             always: options.always,
+            counts: problem.counting().is_some(),
             shards,
             rewrites: &mut rewrites,
         };

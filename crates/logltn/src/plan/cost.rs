@@ -1,7 +1,7 @@
 //! About how much work a formula is, to decide whether a rewrite pays.
 
 use super::normal::{Kind, Normal};
-use crate::guard::{Scope, conjuncts};
+use crate::guard::{Cell, Scope, conjuncts, free_variables};
 use crate::recursion::deep;
 use crate::theory::*;
 
@@ -23,12 +23,38 @@ pub(super) fn work(scope: &Scope, normal: &Normal) -> f64 {
                     sizes.product()
                 }
             };
-            let few = guard.as_deref().is_some_and(|guard| !keeps_most(guard));
-            // What such a guard will keep is not known yet.
-            let kept = if few { size.sqrt() } else { size };
+            let share = guard.as_deref().map_or(Some(1.0), |g| share(scope, g));
+            // What a guard will keep that keeps few is not known yet.
+            let kept = share.map_or(size.sqrt(), |share| size * share);
             kept * (inside() + 2.0)
         }
     }
+}
+
+/// How many bindings a guard is tried on, and of how many it must keep one.
+const TRIES: u64 = 32;
+const FEW: u64 = 8;
+
+/// About which share of its bindings a guard keeps, if these are not few.
+fn share(scope: &Scope, guard: &Guard) -> Option<f64> {
+    if keeps_most(guard) {
+        return Some(1.0);
+    }
+    let variables = free_variables(guard);
+    let sizes: Vec<u64> = variables.iter().map(|v| scope.size_of(*v).into()).collect();
+    if sizes.contains(&0) || scope.may_fail(guard) {
+        return None;
+    }
+    let mut env = scope.environment();
+    let (mut kept, mut number) = (0, 1_u64);
+    for _ in 0..TRIES {
+        for (v, size) in variables.iter().zip(&sizes) {
+            number = number.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+            env[v.index()] = Cell::Individual(((number >> 33) % size) as u32);
+        }
+        kept += u64::from(scope.holds(guard, &mut env).ok()?);
+    }
+    (kept * FEW >= TRIES).then_some(kept as f64 / TRIES as f64)
 }
 
 /// Whether a guard only asks whether individuals differ, or which of them is less.

@@ -7,6 +7,8 @@
 //! - `exists x, y. P(x) and Q(y) and R` is `(exists x. P(x)) and (exists y. Q(y)) and R`, in log space, where sums
 //!   distribute over LogMeanExp, LogSumExp and max;
 //! - a quantifier whose variables its body does not read is the body, if it is idempotent: LogMeanExp, mean, max, min;
+//! - `forall V where G. φ and ψ` under the mean or the sum is `(forall V where G. φ) and (forall V where G. ψ)`, and so is
+//!   `exists` over an `or` that is the same operator: where a part reads few of the variables, its bindings are counted;
 //! - `forall x. forall y. φ` is first made `forall x, y. φ`, which is one loop, if the operator regroups.
 //!
 //! A variable can be removed only together with those that the guard ties to it, and only if the
@@ -19,7 +21,7 @@ use super::Rewrite;
 use super::cost::work;
 use super::eliminate::never_empty;
 use super::ground::groups;
-use super::normal::{Kind, Normal};
+use super::normal::{Bindings, Kind, Normal};
 use super::shard::Shards;
 use crate::guard::{Join, Scope, conjuncts, free_variables};
 use crate::recursion::deep;
@@ -29,6 +31,9 @@ use crate::theory::*;
 
 /// The most bindings of a quantifier that was two.
 const MOST_MERGED: f64 = 1e15;
+
+/// The greatest share of the work that may be left when a quantifier is split for the sake of counts.
+const WORTH_SPLITTING: f64 = 0.7;
 
 /// How many bindings may be counted to see that a guard keeps something.
 const MAX_COUNTED: u128 = 1 << 20;
@@ -41,6 +46,8 @@ pub(super) struct Narrow<'a> {
     pub written: &'a Formula,
     /// Whether to rewrite even where it does not pay.
     pub always: bool,
+    /// Whether bindings that a part does not tell apart will be counted.
+    pub counts: bool,
     /// What belongs to this process alone: quantifiers over it stay.
     pub shards: Option<Shards<'a>>,
     pub rewrites: &'a mut Vec<Rewrite>,
@@ -57,7 +64,7 @@ impl Narrow<'_> {
     /// Splits every quantifier into narrower parts where that is exact and cheaper.
     pub fn apply(&mut self, normal: &mut Normal) {
         self.merge(normal);
-        match self.quantifier(normal) {
+        match self.quantifier(normal).or_else(|| self.split(normal)) {
             Some(narrower) => *normal = narrower,
             None => deep(|| normal.children_mut().for_each(|inner| self.apply(inner))),
         }
@@ -184,6 +191,96 @@ impl Narrow<'_> {
         let mut narrower = Normal::connective(conjunction, parts, span);
         narrower.groundings = bindings.map(u128::into);
         Some(narrower)
+    }
+
+    /// Parts of a quantifier whose guard ties all variables together, where some read few of them.
+    fn split(&mut self, normal: &Normal) -> Option<Normal> {
+        let Kind::Quantifier {
+            forall,
+            binding,
+            guard: Some(guard),
+            body,
+        } = &normal.kind
+        else {
+            return None;
+        };
+        let (scope, forall, own) = (self.scope, *forall, binding.variables());
+        let (splits, members) = match forall {
+            true => (self.semantics.forall_splits_over_and(), body.conjuncts()),
+            false => (self.semantics.exists_splits_over_or(), body.disjuncts()),
+        };
+        if !self.counts
+            || !splits
+            || members.len() < 2
+            || body.has_quantifier()
+            || normal.groundings.is_some()
+            || !forall && !never_empty(scope, normal)
+        {
+            return None;
+        }
+        let (all, table) = match binding {
+            Binding::Sorts(variables) => {
+                let sizes = variables.iter().map(|v| f64::from(scope.size_of(*v)));
+                (sizes.product::<f64>(), None)
+            }
+            Binding::Rows(table, _) => {
+                let table = scope.data.table(*table)?;
+                (table.rows as f64, Some(table))
+            }
+        };
+        if table.is_some_and(|t| t.batched) {
+            return None;
+        }
+        // Those that read the same variables together; for `exists` each member alone.
+        let mut parts: Vec<(Vec<VarId>, Vec<&Normal>)> = Vec::new();
+        for member in members {
+            let mut read = Vec::new();
+            member.variables(&mut read);
+            read.retain(|v| own.contains(v));
+            read.sort_unstable();
+            read.dedup();
+            match parts.iter_mut().find(|(known, _)| forall && *known == read) {
+                Some((_, members)) => members.push(member),
+                None => parts.push((read, vec![member])),
+            }
+        }
+        let each = |members: &[&Normal]| -> f64 {
+            2.0 + members.iter().map(|m| work(&scope, m)).sum::<f64>()
+        };
+        let size = |v: &VarId| match scope.variables[v.index()].sort {
+            ColumnSort::Sort(_) => f64::from(scope.size_of(*v)),
+            ColumnSort::Int | ColumnSort::Real => f64::INFINITY,
+        };
+        let bindings = |read: &[VarId]| read.iter().map(size).product::<f64>().min(all);
+        let own = parts.iter().map(|(_, members)| all * each(members));
+        let after = parts.iter().map(|(read, m)| bindings(read) * each(m));
+        let (cost_before, cost_after) = (own.sum::<f64>(), after.sum::<f64>());
+        if parts.len() < 2 || !self.always && cost_after > WORTH_SPLITTING * cost_before {
+            return None;
+        }
+        let parts = parts.into_iter().map(|(_, members)| {
+            let members = members.into_iter().cloned().collect();
+            let kind = Kind::Quantifier {
+                forall,
+                binding: binding.clone(),
+                guard: Some(guard.clone()),
+                body: Box::new(Normal::connective(true, members, normal.span)),
+            };
+            Normal::new(kind, normal.span)
+        });
+        let mut split = Normal::connective(forall, parts.collect(), normal.span);
+        split.groundings = Some(Bindings {
+            times: 1,
+            kept: vec![(binding.clone(), guard.clone())],
+        });
+        let (theory, variables) = (scope.theory(), scope.variables);
+        self.rewrites.push(Rewrite {
+            before: theory.written_text(variables, self.written, normal.span),
+            after: theory.whole_normal_text(variables, &split),
+            cost_before,
+            cost_after,
+        });
+        Some(split)
     }
 
     /// The factors of an `exists` over a conjunction: those members together that its variables tie, and what the

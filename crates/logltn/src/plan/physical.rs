@@ -87,6 +87,10 @@ pub(crate) struct Level {
     pub read_by_literals: Vec<bool>,
     pub wide_adds: Vec<Add>,
     pub resolves: Vec<Lookup>,
+    /// The arrays whose product says how many bindings each one stands for; without any, for itself.
+    pub weights: Vec<usize>,
+    /// If it has these and no outer binding chooses its lists: how many bindings it has in total.
+    pub counted: f64,
     /// The number of nodes whose values are in this level's block.
     pub buffers: usize,
     /// How many bindings a block of this level holds.

@@ -27,6 +27,8 @@ pub(crate) struct Component {
     /// Flat: `arity` numbers per tuple, individuals by index or one row of the table.
     pub tuples: Vec<u32>,
     pub arity: usize,
+    /// How many bindings each tuple stands for; empty if each is one.
+    pub weights: Vec<u32>,
     /// How many combinations the guard was tested on, over all keys.
     pub candidates: u128,
     /// How the tuples were found, for people.
@@ -44,8 +46,23 @@ impl Component {
         self.offsets.len().saturating_sub(1)
     }
 
+    /// How many bindings a tuple stands for.
+    pub fn weight(&self, tuple: u32) -> u128 {
+        self.weights
+            .get(tuple as usize)
+            .map_or(1, |w| u128::from(*w))
+    }
+
+    /// The same for some tuples together.
+    pub fn bindings(&self, tuples: std::ops::Range<u32>) -> u128 {
+        match self.weights.is_empty() {
+            true => tuples.len() as u128,
+            false => tuples.map(|tuple| self.weight(tuple)).sum(),
+        }
+    }
+
     pub fn bytes(&self) -> usize {
-        4 * (self.offsets.len() + self.tuples.len())
+        4 * (self.offsets.len() + self.tuples.len() + self.weights.len())
     }
 }
 
@@ -380,6 +397,8 @@ pub(crate) struct Level {
     pub wide_adds: Vec<SlotAdd>,
     /// Look-ups that are complete at this level.
     pub resolves: Vec<Resolve>,
+    /// The slots whose product says how many bindings each one stands for; without any, for itself.
+    pub weights: Vec<usize>,
 }
 
 #[derive(Clone, Debug)]

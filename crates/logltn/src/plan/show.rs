@@ -428,10 +428,23 @@ impl Plan {
                     true => "a condition on outer variables only".to_string(),
                     false => names,
                 };
+                let counted = match component.weights.is_empty() {
+                    true => String::new(),
+                    false => {
+                        let all = component.bindings(0..component.len() as u32);
+                        let all = grouped(all);
+                        format!(
+                            "; for {all} bindings, counted beforehand, since what is inside does not tell them apart"
+                        )
+                    }
+                };
+                let method = match component.method.as_str() {
+                    "" => String::new(),
+                    method => format!("; {}", with_names(method, &own)),
+                };
                 format!(
-                    "{what}: {count} of {} kept{lists}; {}",
+                    "{what}: {count} of {} kept{lists}{method}{counted}",
                     grouped(component.candidates),
-                    with_names(&component.method, &own)
                 )
             }
         }

@@ -125,6 +125,40 @@ impl Sentence<'_> {
         format!("{word} {}{guard}. {body}", binders.join(", "))
     }
 
+    /// Variables and rows under a guard, of which the formula reads about half.
+    fn unread(&mut self, depth: usize) -> String {
+        let before = self.scope.len();
+        let mut binders = Vec::new();
+        for _ in 0..2 + self.rng.below(2) {
+            let name = format!("v{}", self.next);
+            self.next += 1;
+            let sort = *self.rng.pick(&["D", "D", "E", "Item"]);
+            binders.push(format!("{name}: {sort}"));
+            self.scope.push((name, sort));
+        }
+        if self.rng.chance(0.3) {
+            let names = ["Item", "D", "Int", "Int"].map(|sort| {
+                self.next += 1;
+                self.scope.push((format!("v{}", self.next - 1), sort));
+                format!("v{}", self.next - 1)
+            });
+            binders.push(format!("({}) in rows", names.join(", ")));
+        }
+        let guard = self.guard(2);
+        let word = *self.rng.pick(&["forall", "forall", "exists"]);
+        let hidden = before + self.rng.below(self.scope.len() - before);
+        let hidden = self.scope.split_off(hidden);
+        let connective = *self.rng.pick(&["and", "or", "->", "<->"]);
+        let inner = match depth > 1 && self.rng.chance(0.4) {
+            true => self.unread(depth - 1),
+            false => self.atom(),
+        };
+        let body = format!("{} {connective} ({inner})", self.atom());
+        self.scope.extend(hidden);
+        self.scope.truncate(before);
+        format!("{word} {}{guard}. {body}", binders.join(", "))
+    }
+
     fn members(&mut self, word: &str, depth: usize) -> String {
         let members: Vec<String> = (0..1 + self.rng.below(5))
             .map(|_| self.member(depth))
@@ -149,42 +183,70 @@ impl Sentence<'_> {
 /// The case of a seed.
 pub fn random_exists(seed: u64) -> RandomCase {
     let mut rng = Rng::new(seed ^ 0xE11E);
+    let axioms = (0..1 + rng.below(2))
+        .map(|_| exists_axiom(&mut rng))
+        .collect();
+    random_data(axioms, rng, seed)
+}
+
+/// Quantifiers over several variables of which their formulas read few, but their guards others.
+pub fn random_unread(seed: u64) -> RandomCase {
+    let mut rng = Rng::new(seed ^ 0x0A11);
+    let axioms = (0..1 + rng.below(2))
+        .map(|_| unread_axiom(&mut rng))
+        .collect();
+    random_data(axioms, rng, seed)
+}
+
+fn unread_axiom(rng: &mut Rng) -> String {
+    let mut sentence = Sentence {
+        rng,
+        scope: Vec::new(),
+        next: 0,
+    };
+    sentence.unread(2)
+}
+fn exists_axiom(rng: &mut Rng) -> String {
+    let mut sentence = Sentence {
+        rng,
+        scope: Vec::new(),
+        next: 0,
+    };
+    let outer = match sentence.rng.below(5) {
+        0 => "",
+        1 => {
+            sentence.scope.push(("o".into(), "D"));
+            "forall o: D. "
+        }
+        2 => {
+            sentence.scope.push(("o".into(), "D"));
+            sentence.scope.push(("u".into(), "Item"));
+            "forall o: D, u: Item. "
+        }
+        _ => {
+            for (name, sort) in [("x", "Item"), ("a", "D"), ("n", "Int"), ("m", "Int")] {
+                sentence.scope.push((name.into(), sort));
+            }
+            "forall (x, a, n, m) in rows. "
+        }
+    };
+    let variables = 1 + sentence.rng.below(5);
+    let word = *sentence.rng.pick(&["exists", "exists", "exists", "forall"]);
+    let inner = match sentence.rng.below(4) {
+        0 => format!(
+            "{} and ({})",
+            sentence.atom(),
+            sentence.quantifier(word, variables, 2)
+        ),
+        _ => sentence.quantifier(word, variables, 2),
+    };
+    format!("{outer}{inner}")
+}
+
+fn random_data(axioms: Vec<String>, mut rng: Rng, seed: u64) -> RandomCase {
     let mut text = DECLARATIONS.to_string();
-    for axiom in 0..1 + rng.below(2) {
-        let mut sentence = Sentence {
-            rng: &mut rng,
-            scope: Vec::new(),
-            next: 0,
-        };
-        let outer = match sentence.rng.below(5) {
-            0 => "",
-            1 => {
-                sentence.scope.push(("o".into(), "D"));
-                "forall o: D. "
-            }
-            2 => {
-                sentence.scope.push(("o".into(), "D"));
-                sentence.scope.push(("u".into(), "Item"));
-                "forall o: D, u: Item. "
-            }
-            _ => {
-                for (name, sort) in [("x", "Item"), ("a", "D"), ("n", "Int"), ("m", "Int")] {
-                    sentence.scope.push((name.into(), sort));
-                }
-                "forall (x, a, n, m) in rows. "
-            }
-        };
-        let variables = 1 + sentence.rng.below(5);
-        let word = *sentence.rng.pick(&["exists", "exists", "exists", "forall"]);
-        let inner = match sentence.rng.below(4) {
-            0 => format!(
-                "{} and ({})",
-                sentence.atom(),
-                sentence.quantifier(word, variables, 2)
-            ),
-            _ => sentence.quantifier(word, variables, 2),
-        };
-        text += &format!("axiom a{axiom}: {outer}{inner}\n");
+    for (at, axiom) in axioms.iter().enumerate() {
+        text += &format!("axiom a{at}: {axiom}\n");
     }
     let theory = Theory::parse(Source::new("random.ltn", text.clone()))
         .unwrap_or_else(|errors| panic!("seed {seed}: {errors}\nin\n{text}"));

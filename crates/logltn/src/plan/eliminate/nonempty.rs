@@ -20,6 +20,7 @@ pub(in crate::plan) fn never_empty(scope: Scope, normal: &Normal) -> bool {
             guard,
             ..
         } => keeps_something(scope, binding, guard.as_deref()),
+        Kind::SumProduct(sum) => !sum.elimination.counts.contains(&0),
         _ => true,
     };
     chooses && deep(|| normal.children().all(|c| never_empty(scope, c)))

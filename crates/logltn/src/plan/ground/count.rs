@@ -152,7 +152,9 @@ impl Counter<'_> {
             } => {
                 let Level { bound, parent, .. } = &program.levels[*level];
                 let ranges: Vec<_> = bound.iter().map(|b| self.lists.list(b, env)).collect();
-                let sizes = ranges.iter().map(|r| r.len() as u128);
+                let lists = bound.iter().zip(&ranges);
+                let sizes = lists
+                    .map(|(b, range)| self.lists.components[b.component].bindings(range.clone()));
                 let bindings = sizes.fold(1, u128::saturating_mul);
                 if bindings == 0 {
                     if !forall {
@@ -169,10 +171,10 @@ impl Counter<'_> {
                     return (bindings.saturating_mul(n), bindings.saturating_mul(empty));
                 }
                 let mut total = (0, 0);
-                self.each_binding(bound, &ranges, env, &mut |this, env| {
+                self.each_binding(bound, &ranges, 1, env, &mut |this, times, env| {
                     let (n, empty) = this.node(*body, env);
-                    total.0 = u128::saturating_add(total.0, n);
-                    total.1 = u128::saturating_add(total.1, empty);
+                    total.0 = u128::saturating_add(total.0, n.saturating_mul(times));
+                    total.1 = u128::saturating_add(total.1, empty.saturating_mul(times));
                 });
                 total
             }
@@ -208,7 +210,7 @@ impl Counter<'_> {
             let bound = &program.levels[factor.level].bound;
             let range = 0..factor.size as u32;
             let all = std::slice::from_ref(&range);
-            self.each_binding(bound, all, env, &mut |this, env| {
+            self.each_binding(bound, all, 1, env, &mut |this, _, env| {
                 own.push(this.node(factor.body, env).0);
             });
             *weights = Some(own);
@@ -227,17 +229,19 @@ impl Counter<'_> {
         &mut self,
         bound: &[Arc<Bound>],
         ranges: &[std::ops::Range<u32>],
+        times: u128,
         env: &mut Vec<Cell>,
-        visit: &mut dyn FnMut(&mut Self, &mut Vec<Cell>),
+        visit: &mut dyn FnMut(&mut Self, u128, &mut Vec<Cell>),
     ) {
         match (bound.split_first(), ranges.split_first()) {
             (Some((first, bound)), Some((range, ranges))) => {
                 for tuple in range.clone() {
                     self.lists.bind(self.scope, first, tuple as usize, env);
-                    self.each_binding(bound, ranges, env, visit);
+                    let own = self.lists.components[first.component].weight(tuple);
+                    self.each_binding(bound, ranges, times.saturating_mul(own), env, visit);
                 }
             }
-            _ => visit(self, env),
+            _ => visit(self, times, env),
         }
     }
 

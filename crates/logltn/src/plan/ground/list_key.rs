@@ -25,6 +25,8 @@ pub(super) enum ListKey {
         /// The components that bind the outer variables of the guard, and what those components depend on.
         around: Vec<usize>,
     },
+    /// The tuples of a component that differ in these places, counted.
+    Counted { of: usize, places: Vec<usize> },
 }
 
 impl ListKey {
@@ -74,7 +76,7 @@ impl ListKey {
         match self {
             ListKey::All(ComponentSource::Sort(sort)) => data.streams_sort(*sort),
             ListKey::All(ComponentSource::Rows(table)) => data.streams_table(*table),
-            ListKey::All(_) => false,
+            ListKey::All(_) | ListKey::Counted { .. } => false,
             ListKey::Guarded {
                 rows_of,
                 conditions,
@@ -91,10 +93,13 @@ impl ListKey {
 
     /// The same with other numbers of components; `None` if one is gone.
     pub fn moved(mut self, to: &FxHashMap<usize, usize>) -> Option<ListKey> {
-        if let ListKey::Guarded { around, .. } = &mut self {
-            for component in around {
-                *component = *to.get(component)?;
-            }
+        let components = match &mut self {
+            ListKey::All(_) => &mut [][..],
+            ListKey::Guarded { around, .. } => around,
+            ListKey::Counted { of, .. } => std::slice::from_mut(of),
+        };
+        for component in components {
+            *component = *to.get(component)?;
         }
         Some(self)
     }

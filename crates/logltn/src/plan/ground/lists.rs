@@ -42,11 +42,23 @@ pub(crate) struct Grounder {
     bindings: Vec<Vec<Cell>>,
 }
 
+/// When lists are counted, tuples that agree in what is read together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counting {
+    /// How many times shorter a list has to be.
+    pub least: usize,
+    /// Whether the order of the tuples does not matter: in that of the individuals they are read faster.
+    pub sorted: bool,
+}
+
 /// How long listing may take before its total time is estimated.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The memory of a key: its values, its number, and its place in a table.
 const PER_KEY: usize = 64;
+
+/// The memory of a binding while it is counted.
+const PER_COUNT: usize = 128;
 
 /// Checks whether a vector may become this long: beyond its capacity it doubles.
 fn may_grow(length: usize, capacity: usize, bytes: usize) -> bool {
@@ -137,6 +149,7 @@ impl Grounder {
             offsets: vec![0, size as u32],
             tuples: combinations.into_iter().flatten().collect(),
             arity: variables.len(),
+            weights: Vec::new(),
             candidates: sizes.iter().map(|s| u128::from(*s)).product(),
             method: "those that some binding uses".to_string(),
             batched: None,
@@ -151,6 +164,7 @@ impl Grounder {
             offsets: vec![0, size as u32],
             tuples,
             arity: variables.len(),
+            weights: Vec::new(),
             candidates: size as u128,
             method: "those that are asked for".to_string(),
             batched: None,
@@ -166,6 +180,7 @@ impl Grounder {
             offsets: vec![0, bindings.len() as u32],
             tuples: (0..bindings.len() as u32).collect(),
             arity: 1,
+            weights: Vec::new(),
             candidates: bindings.len() as u128,
             method: String::new(),
             batched: None,
@@ -223,6 +238,7 @@ impl Grounder {
                     offsets: vec![0, size as u32],
                     tuples: (0..size as u32).collect(),
                     arity: 1,
+                    weights: Vec::new(),
                     candidates: size as u128,
                     method: String::new(),
                     batched: rows.and_then(|(table, rows)| rows.batched.then_some(table)),
@@ -359,6 +375,7 @@ impl Grounder {
             offsets,
             tuples,
             arity,
+            weights: Vec::new(),
         };
         let cells = component.tuples.len() as u128;
         self.account.take_cells(cells, scope.theory(), span)?;
@@ -373,6 +390,100 @@ impl Grounder {
         }
         self.known.insert(key, component);
         Ok(bound(component))
+    }
+
+    /// A component with one tuple for all that agree in the variables that are read, and how many these are, if that is
+    /// shorter enough.
+    pub fn counted(
+        &mut self,
+        scope: Scope,
+        bound: Arc<Bound>,
+        read: &[VarId],
+        counting: Counting,
+    ) -> Arc<Bound> {
+        let component = &self.components[bound.component];
+        let is_read = |at: &usize| read.contains(&bound.variables[*at]);
+        let places: Vec<usize> = (0..bound.variables.len()).filter(is_read).collect();
+        let bindings = component.source == ComponentSource::Bindings;
+        if places.len() == bound.variables.len() || component.batched.is_some() || bindings {
+            return bound;
+        }
+        let own: Vec<VarId> = places.iter().map(|at| bound.variables[*at]).collect();
+        let of = bound.component;
+        let key = ListKey::Counted { of, places };
+        let known = self.known.get(&key).copied();
+        let counted = known.or_else(|| {
+            let counted = self.count(scope, &bound, &own, counting)?;
+            self.account.take_again(counted.bytes() / size_of::<u32>());
+            self.keys.push(self.keys[of].clone());
+            Some(self.push(counted))
+        });
+        // Also that it does not pay.
+        let component = counted.unwrap_or(of);
+        self.known.insert(key, component);
+        Arc::new(Bound {
+            component,
+            ..(*bound).clone()
+        })
+    }
+
+    fn count(
+        &self,
+        scope: Scope,
+        bound: &Bound,
+        read: &[VarId],
+        counting: Counting,
+    ) -> Option<Component> {
+        let component = &self.components[bound.component];
+        // A number for each combination of what is read.
+        let values = |v: &VarId| match scope.variables[v.index()].sort {
+            ColumnSort::Sort(_) => u128::from(scope.size_of(*v)),
+            ColumnSort::Int | ColumnSort::Real => 1 << 64,
+        };
+        let sizes: Vec<u128> = read.iter().map(values).collect();
+        sizes
+            .iter()
+            .try_fold(1, |all: u128, n| all.checked_mul(*n))?;
+        let most = component.len() / counting.least;
+        memory::ask((most * PER_COUNT) as u128).ok()?;
+        let (mut offsets, mut first, mut weights) = (vec![0], Vec::new(), Vec::new());
+        let mut env = scope.environment();
+        let mut known = FxHashMap::default();
+        for list in component.offsets.windows(2) {
+            let mut found: Vec<(u128, u32, u32)> = Vec::new();
+            known.clear();
+            for tuple in list[0]..list[1] {
+                self.bind(scope, bound, tuple as usize, &mut env);
+                let cells = read.iter().zip(&sizes);
+                let own = cells.fold(0, |all, (v, n)| all * n + u128::from(env[v.index()].code()));
+                let at = *known.entry(own).or_insert_with(|| {
+                    found.push((own, tuple, 0));
+                    found.len() - 1
+                });
+                found[at].2 += 1;
+                if first.len() + found.len() > most {
+                    return None;
+                }
+            }
+            if counting.sorted {
+                found.sort_unstable();
+            }
+            first.extend(found.iter().map(|(_, tuple, _)| *tuple));
+            weights.extend(found.iter().map(|(.., weight)| *weight));
+            offsets.push(first.len() as u32);
+        }
+        let arity = component.arity;
+        let cells = |tuple: &u32| &component.tuples[*tuple as usize * arity..][..arity];
+        (first.len() < component.len()).then(|| Component {
+            source: ComponentSource::Guarded {
+                rows_of: component.source.table(),
+            },
+            offsets,
+            tuples: first.iter().flat_map(cells).copied().collect(),
+            weights,
+            method: component.method.clone(),
+            ..*component
+        })
     }
 
     /// Refuses lists that random walks estimate to be too long, before anything is listed.
@@ -513,7 +624,7 @@ impl Grounder {
         }
     }
 
-    /// A number for each tuple of a component.
+    /// A number for each tuple of a component, with the variables of its key bound too.
     pub fn per_tuple<T>(
         &self,
         scope: Scope,
@@ -521,12 +632,26 @@ impl Grounder {
         mut number: impl FnMut(&[Cell]) -> T,
     ) -> Vec<T> {
         let mut env = scope.environment();
-        (0..self.components[bound.component].len())
-            .map(|tuple| {
-                self.bind(scope, bound, tuple, &mut env);
-                number(&env)
-            })
-            .collect()
+        let component = &self.components[bound.component];
+        let mut keys: Vec<&[u64]> = vec![&[]; component.keys()];
+        for (key, id) in &*self.keys[bound.component] {
+            keys[*id as usize] = key;
+        }
+        let mut numbers = Vec::with_capacity(component.len());
+        for (key, list) in keys.iter().zip(component.offsets.windows(2)) {
+            for (variable, &code) in bound.keys.iter().zip(*key) {
+                env[variable.index()] = match scope.variables[variable.index()].sort {
+                    ColumnSort::Sort(_) => Cell::Individual(code as u32),
+                    ColumnSort::Int => Cell::Int(code as i64),
+                    ColumnSort::Real => Cell::Real(f64::from_bits(code)),
+                };
+            }
+            for tuple in list[0]..list[1] {
+                self.bind(scope, bound, tuple as usize, &mut env);
+                numbers.push(number(&env));
+            }
+        }
+        numbers
     }
 }
 

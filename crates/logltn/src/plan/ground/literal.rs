@@ -396,7 +396,8 @@ impl Ground<'_> {
         } else if self.needs_every_row(leaves, &owners) {
             self.shared.requests[request].complete = true;
         }
-        match owners.as_slice() {
+        let alone = self.determines_alone(&owners, &variables);
+        match alone.as_ref().map_or(&owners[..], std::slice::from_ref) {
             [] => {
                 self.program.slots[slot].row = Some((request, base));
                 self.shared.requests[request].constant_codes.push(base);
@@ -446,6 +447,17 @@ impl Ground<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The component whose tuples determine a row by themselves: each is in the list of one key, so that it knows outer
+    /// variables too. Of a batch only some lists are needed, of which rows are looked up.
+    fn determines_alone(&self, owners: &[usize], variables: &[VarId]) -> Option<usize> {
+        let (&last, others) = owners.split_last()?;
+        let bound = &self.around[last];
+        let known = |v: &VarId| bound.variables.contains(v) || bound.keys.contains(v);
+        let batched = owners.iter().any(|&o| self.component(o).batched.is_some());
+        let alone = !others.is_empty() && !batched && variables.iter().all(known);
+        (alone && self.shared.counting.is_some()).then_some(last)
     }
 
     /// Arguments some of which are values of functions of variables of several components: the components add up a
@@ -620,7 +632,10 @@ impl Ground<'_> {
 
 /// The argument that the owner's tuple gives: the same for every axiom that asks in the same way.
 fn form(owner: &Bound, leaf: &Leaf) -> Form {
-    let place = |v: VarId| owner.variables.iter().position(|o| *o == v).unwrap_or(0);
+    let place = |v: VarId| {
+        let mut known = owner.variables.iter().chain(&owner.keys);
+        known.position(|o| *o == v).unwrap_or(0)
+    };
     match leaf {
         Leaf::Fixed(_) => Form::Place(0), // which has no owner
         Leaf::Bound(variable) => Form::Place(place(*variable)),

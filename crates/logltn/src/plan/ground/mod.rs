@@ -14,6 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Plan;
 use super::account::Account;
+use super::eliminate::never_empty;
 use super::normal::{Bindings, Kind, Normal};
 use super::program::*;
 use super::strata::Strata;
@@ -24,7 +25,7 @@ use crate::recursion::deep;
 use crate::theory::*;
 
 pub(super) use count::{count, groundings_before};
-pub(crate) use lists::{Bound, Grounder, KeyIds, codes, groups, relevant};
+pub(crate) use lists::{Bound, Counting, Grounder, KeyIds, codes, groups, relevant};
 use literal::MapKey;
 pub(crate) use literal::{Leaf, strides};
 
@@ -38,6 +39,8 @@ pub(super) struct Shared {
     request_index: FxHashMap<(PredicateId, Vec<ArgumentShape>), usize>,
     /// Each has the request with its number.
     pub strata: Strata,
+    /// Whether bindings that differ only in what the formula does not read are counted beforehand.
+    pub counting: Option<Counting>,
     /// The parts that do not depend on rows of a call.
     pub fixed: Fixed,
 }
@@ -62,6 +65,7 @@ impl Shared {
             requests: Vec::new(),
             request_index: FxHashMap::default(),
             strata: Strata::default(),
+            counting: None,
             fixed: Fixed::default(),
         }
     }
@@ -243,6 +247,8 @@ impl<'a> Ground<'a> {
                 let lists = &mut self.shared.lists;
                 let bound =
                     lists.quantifier(self.scope, &self.around, &binding, guard.as_deref())?;
+                let bound = self.counted_beforehand(bound, &body);
+                let lists = &self.shared.lists;
                 let mean = |b: &Arc<Bound>| {
                     let component = &lists.components[b.component];
                     (component.len() / component.keys().max(1)) as u64
@@ -294,6 +300,23 @@ impl<'a> Ground<'a> {
         Ok(self.program.nodes.len() - 1)
     }
 
+    /// Bindings that differ only in variables that the formula does not read have the same value: it is computed once
+    /// and weighs as much as they are. An empty `exists` in it would be counted too rarely.
+    fn counted_beforehand(&mut self, bound: Vec<Arc<Bound>>, body: &Normal) -> Vec<Arc<Bound>> {
+        let Some(counting) = self.shared.counting.filter(|_| self.ranked == 0) else {
+            return bound;
+        };
+        let mut read = Vec::new();
+        body.variables(&mut read);
+        let mut variables = bound.iter().flat_map(|b| &b.variables);
+        if variables.all(|v| read.contains(v)) || !never_empty(self.scope, body) {
+            return bound;
+        }
+        let lists = &mut self.shared.lists;
+        let counted = |bound| lists.counted(self.scope, bound, &read, counting);
+        bound.into_iter().map(counted).collect()
+    }
+
     /// The lists along which moved quantifiers are counted.
     fn counted(&mut self, of: Bindings) -> Result<Counted, Diagnostic> {
         let lists = &mut self.shared.lists;
@@ -332,6 +355,7 @@ impl<'a> Ground<'a> {
             ..Level::default()
         });
         self.level = level;
+        self.weigh(level);
         let ranking = match self.ranked {
             0 => None,
             left => {
@@ -350,6 +374,22 @@ impl<'a> Ground<'a> {
         self.around.truncate(depth);
         self.places.truncate(depth);
         Ok((level, body?))
+    }
+
+    /// How many bindings each one of a level stands for, if some of its components are counted.
+    fn weigh(&mut self, level: usize) {
+        let first = self.around.len() - self.program.levels[level].bound.len();
+        for owner in first..self.around.len() {
+            let component = &self.shared.lists.components[self.around[owner].component];
+            if component.weights.is_empty() {
+                continue;
+            }
+            let map = self.add_map(owner, MapValues::Plain(component.weights.clone()));
+            self.program.slots.push(SlotBase::default());
+            let slot = self.program.slots.len() - 1;
+            self.use_map(slot, owner, map);
+            self.program.levels[level].weights.push(slot);
+        }
     }
 
     // --- slots ----------------------------------------------------------------------------------

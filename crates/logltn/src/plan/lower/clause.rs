@@ -24,6 +24,9 @@ impl Lower<'_> {
         else {
             return None;
         };
+        if !physical.levels[own].weights.is_empty() {
+            return None;
+        }
         let aggregator = if forall {
             self.semantics.forall
         } else {

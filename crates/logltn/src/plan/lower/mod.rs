@@ -193,6 +193,13 @@ impl Lower<'_> {
             read_by_literals: Vec::new(),
             wide_adds: wide_adds.map(|a| add(a, &parent.wide_adds)).collect(),
             resolves: level.resolves.iter().map(lookup).collect(),
+            weights: (level.weights.iter())
+                .filter_map(|&slot| index_of(&level.adds, slot))
+                .collect(),
+            counted: (level.bound.iter())
+                .map(|b| &self.components[b.component])
+                .map(|c| c.bindings(0..c.len() as u32) as f64)
+                .product(),
             buffers: 0,
             capacity: BLOCK,
         }
@@ -339,6 +346,8 @@ fn find_places_of_literals(physical: &mut Physical) {
         keys.for_each(|key| read(level.parent, key));
         let looked_up = level.resolves.iter().map(|r| SlotSource::Array(r.array));
         looked_up.for_each(|array| read(at, array));
+        let weights = level.weights.iter().map(|&array| SlotSource::Array(array));
+        weights.for_each(|array| read(at, array));
     }
     // Connectives and quantifiers have no places.
     for node in &physical.nodes {

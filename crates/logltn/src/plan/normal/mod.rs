@@ -204,6 +204,8 @@ impl Normal {
     /// Every variable that it mentions; each binder has variables of its own.
     pub fn variables(&self, found: &mut Vec<VarId>) {
         for part in self.parts() {
+            let moved = part.groundings.iter().flat_map(|of| &of.kept);
+            moved.for_each(|(_, guard)| found.extend(free_variables(guard)));
             match &part.kind {
                 Kind::Literal { arguments, .. } | Kind::Use { arguments, .. } => {
                     arguments.iter().for_each(|a| term_variables(a, found));
@@ -211,6 +213,7 @@ impl Normal {
                 Kind::Quantifier { guard, .. } => {
                     guard.iter().for_each(|g| found.extend(free_variables(g)));
                 }
+                Kind::SumProduct(sum) => found.extend(&sum.keys.0),
                 _ => {}
             }
         }

@@ -1,11 +1,13 @@
 //! Contractions. In log space `exists y. φ(x, y) and ψ(y, z)` is a product of two matrices, of exponentials or of greatest sums:
 //! both sides become strata, and so does the product, which the engine takes. A guard whose conditions belong to one side or
-//! the other leaves out some of its tuples. An `exists` over several variables
+//! the other leaves out some of its tuples; a side may be nothing but conditions. Under a linear operator `forall y where G(x, y).
+//! φ(y, z)` is a product with the matrix of the guard. An `exists` over several variables
 //! is first cut into one for each, in the order in which a sum of products is cheapest, if the inner ones then read
 //! fewer variables than are bound around them.
 
 use super::key::Keys;
 use crate::guard::{Scope, conjuncts, free_variables};
+use crate::operators::Space;
 use crate::plan::cost::work;
 use crate::plan::eliminate::never_empty;
 use crate::plan::normal::{Kind, Normal};
@@ -18,6 +20,8 @@ const PER_PRODUCT: f64 = 0.4;
 /// The two sides of a contraction.
 pub(super) struct Sides {
     pub sides: [Side; 2],
+    /// Whether it is a linear `forall`, whose second side is its guard.
+    pub linear: bool,
     /// The total cost.
     pub cost: f64,
 }
@@ -52,7 +56,7 @@ impl Sides {
     /// The sides of an `exists`, if it is a contraction.
     pub fn of(scope: Scope, semantics: &Semantics, normal: &Normal) -> Option<Sides> {
         let Kind::Quantifier {
-            forall: false,
+            forall,
             binding: Binding::Sorts(variables),
             guard,
             body,
@@ -62,10 +66,14 @@ impl Sides {
         };
         let [inner] = variables[..] else { return None };
         let conditions = guard.as_deref().map(conjuncts).unwrap_or_default();
-        if !semantics.and_distributes_over_exists()
-            || !is_whole(scope, inner)
-            || conditions.iter().any(|g| scope.may_fail(g))
-        {
+        if !is_whole(scope, inner) || conditions.iter().any(|g| scope.may_fail(g)) {
+            return None;
+        }
+        if *forall {
+            let guard = guard.as_deref()?;
+            return Sides::linear(scope, semantics, normal, (inner, body, guard));
+        }
+        if !semantics.and_distributes_over_exists() {
             return None;
         }
         let members = body.conjuncts().into_iter().map(|member| Tied {
@@ -107,11 +115,14 @@ impl Sides {
         let smaller = usize::from(size(&sides[1].outer) < size(&sides[0].outer));
         sides[smaller].join(others);
         let reads = |m: &&Normal| free(scope, m).contains(&inner);
+        let asks = |g: &&Guard| free_variables(g).contains(&inner);
         let whole = |side: &Tied| {
             let all = side.outer.iter().all(|v| is_whole(scope, *v));
-            !side.outer.is_empty() && all && side.members.iter().any(reads)
+            let ties = side.members.iter().any(reads) || side.conditions.iter().any(asks);
+            !side.outer.is_empty() && all && ties
         };
-        if !sides.iter().all(whole) {
+        let formula = |side: &Tied| side.members.iter().any(reads);
+        if !sides.iter().all(whole) || !sides.iter().any(formula) {
             return None;
         }
         let terms = size(&[inner]);
@@ -135,7 +146,60 @@ impl Sides {
                 }),
             }
         });
-        Some(Sides { sides, cost })
+        let linear = false;
+        Some(Sides {
+            sides,
+            linear,
+            cost,
+        })
+    }
+
+    /// A `forall` under which the formula and the guard read different outer variables.
+    fn linear(
+        scope: Scope,
+        semantics: &Semantics,
+        normal: &Normal,
+        (inner, body, guard): (VarId, &Normal, &Guard),
+    ) -> Option<Sides> {
+        let of = [free(scope, body), free_variables(guard)];
+        let [left, right] = of.each_ref().map(|read| {
+            let outer = read.iter().copied().filter(|v| *v != inner);
+            let mut outer: Vec<VarId> = outer.collect();
+            outer.sort_unstable();
+            outer.dedup();
+            outer
+        });
+        let whole = |v: &VarId| is_whole(scope, *v);
+        if !semantics.forall.laws().is_linear()
+            || semantics.space == Space::Mixed
+            || !of.iter().all(|read| read.contains(&inner))
+            || left.is_empty()
+            || right.is_empty()
+            || left.iter().any(|v| right.contains(v))
+            || !left.iter().chain(&right).all(whole)
+        {
+            return None;
+        }
+        let size = |variables: &[VarId]| -> f64 {
+            let sizes = variables.iter().map(|v| f64::from(scope.size_of(*v)));
+            sizes.product()
+        };
+        let (rows, columns, terms) = (size(&left), size(&right), size(&[inner]));
+        let table = rows * terms * (1.5 * work(&scope, body) + 8.0) + columns * terms;
+        let side = |outer: &[VarId], formula: Normal, guard: Option<Guard>| Side {
+            variables: [outer, &[inner]].concat(),
+            formula,
+            guard,
+        };
+        let kept = Normal::new(Kind::Constant(true), normal.span);
+        Some(Sides {
+            sides: [
+                side(&left, body.clone(), None),
+                side(&right, kept, Some(guard.clone())),
+            ],
+            linear: true,
+            cost: rows * columns * (4.0 + PER_PRODUCT * terms) + table,
+        })
     }
 
     /// The outer variables of both, in their order.

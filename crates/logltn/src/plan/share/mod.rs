@@ -274,7 +274,7 @@ impl<'a> Share<'a, '_> {
                 let [left, right] = &sides.sides;
                 let left = self.side(root, left, costs, found)?;
                 let right = self.side(root, right, costs, found)?;
-                Some((left, right))
+                Some((left, right, sides.linear))
             }
         };
         let form = self.form(root, &part.parameters, normal, contraction, costs);
@@ -328,7 +328,7 @@ impl<'a> Share<'a, '_> {
         root: &Root,
         parameters: &[VarId],
         normal: &Normal,
-        contraction: Option<(usize, usize)>,
+        contraction: Option<(usize, usize, bool)>,
         [bindings, cost_before, cost_after]: [f64; 3],
     ) -> StratumForm {
         let variables = root.scope.variables;
@@ -587,7 +587,8 @@ impl<'w, 'a, 's> Walk<'w, 'a, 's> {
         let semantics = self.share.problem.semantics;
         let sides = every
             .then(|| Sides::of(self.scope, semantics, normal))
-            .flatten();
+            .flatten()
+            .filter(|sides| sides.sides.iter().all(|side| self.names_all(side)));
         match &sides {
             Some(sides) => parameters = sides.parameters(),
             None => parameters.sort_by_key(|v| self.scope.size_of(*v)),
@@ -617,6 +618,17 @@ impl<'w, 'a, 's> Walk<'w, 'a, 's> {
             every,
             sides,
         })
+    }
+
+    /// Whether a side's guard keeps something of each individual: the other side asks about all of them.
+    fn names_all(&mut self, side: &Side) -> bool {
+        let Some(guard) = &side.guard else {
+            return true;
+        };
+        let (scope, lists) = (self.scope, &mut self.share.shared.lists);
+        let binding = Binding::Sorts(side.variables.clone());
+        let bound = lists.quantifier(scope, &[], &binding, Some(guard));
+        bound.is_ok_and(|bound| bound.iter().all(|b| lists.names_all(scope, b)))
     }
 
     /// How many bindings a formula has. Guards must read no variables that are bound inside of it, except for their own.

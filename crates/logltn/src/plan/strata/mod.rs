@@ -21,7 +21,7 @@ use super::ground::{self, Bound, Shared, strides};
 use super::narrow::Narrow;
 use super::normal::{Maker, Normal};
 use super::physical::Physical;
-use super::program::{NO_PREDICATE, Program, RequestPlan};
+use super::program::{NO_PREDICATE, NodeKind, Program, RequestPlan};
 use super::shard::Shards;
 use super::{ArgumentShape, Rewrite};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -47,8 +47,9 @@ pub(crate) struct StratumForm {
     /// Present if it is a shared part of axioms, not a definition.
     pub shared: Option<SharedPart>,
     /// Present if it is the product of two strata instead of a formula: an `exists` over the last variable of both,
-    /// with their conjunction as its body. Its parameters are the other variables of both.
-    pub contraction: Option<(usize, usize)>,
+    /// with their conjunction as its body, or a linear `forall` with the second as its guard. Its parameters are the other
+    /// variables of both.
+    pub contraction: Option<(usize, usize, bool)>,
 }
 
 /// A part of axioms that is computed once for all its places, for display.
@@ -186,6 +187,18 @@ pub(crate) struct StratumPlan {
 }
 
 impl StratumPlan {
+    /// Whether it says the same of all its tuples: which these are is all that matters.
+    pub fn is_constant(&self) -> bool {
+        let nodes = self.programs[0].iter().flat_map(|program| &program.nodes);
+        self.contraction.is_none()
+            && nodes.clone().all(|node| {
+                matches!(
+                    node.kind,
+                    NodeKind::Constant(_) | NodeKind::Quantifier { .. }
+                )
+            })
+    }
+
     /// The layer and the tuple that is at a place of its tables.
     pub fn tuple_at(&self, place: usize) -> (usize, usize) {
         let tuples = self.codes.len();
@@ -193,7 +206,8 @@ impl StratumPlan {
     }
 }
 
-/// A stratum that is the product of two others, as matrices of exponentials. Tuples that a side leaves out are false.
+/// A stratum that is the product of two others, as matrices of exponentials. Tuples that a side leaves out are false. A linear one
+/// is the mean or the sum of those of the left that the right does not leave out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Contraction {
     /// The rows by the inner individuals.
@@ -203,6 +217,7 @@ pub(crate) struct Contraction {
     pub rows: usize,
     pub columns: usize,
     pub inner: usize,
+    pub linear: bool,
 }
 
 /// Some tuples of a stratum, in one layer, that can be computed at once.
@@ -427,7 +442,8 @@ pub(super) fn ground_all(
                 .account
                 .take_cells(cells + 4 * layers, theory, span)?;
             let contraction = form.contraction.map(|sides| contraction(shared, sides));
-            let log_terms = contraction.map_or_else(Vec::new, |of| log_terms(shared, of));
+            let log_terms = (contraction.filter(|of| !of.linear))
+                .map_or_else(Vec::new, |of| log_terms(shared, of));
             if contraction.is_some() {
                 shared.requests[stratum].complete = true;
             }
@@ -472,7 +488,7 @@ pub(super) fn ground_all(
     Ok((grounded.into_iter().flatten().collect(), steps))
 }
 
-fn contraction(shared: &Shared, (left, right): (usize, usize)) -> Contraction {
+fn contraction(shared: &Shared, (left, right, linear): (usize, usize, bool)) -> Contraction {
     let size = |stratum: usize| {
         let extents = &shared.requests[stratum].extents;
         let (inner, outer) = extents.split_last().unwrap_or((&1, &[]));
@@ -485,6 +501,7 @@ fn contraction(shared: &Shared, (left, right): (usize, usize)) -> Contraction {
         rows,
         columns,
         inner,
+        linear,
     }
 }
 
@@ -577,6 +594,7 @@ fn ground_one(
             semantics,
             written: &form.written,
             always: options.always,
+            counts: problem.counting().is_some(),
             shards: None,
             rewrites: &mut rewrites,
         };
@@ -612,7 +630,7 @@ fn circles(forms: &[StratumForm]) -> Vec<Circle> {
     let uses: Vec<FxHashSet<usize>> = (forms.iter())
         .map(|form| {
             let found = form.formulas.iter().flatten().flat_map(Normal::uses);
-            let sides = form.contraction.map(|(left, right)| [left, right]);
+            let sides = form.contraction.map(|(left, right, _)| [left, right]);
             let found = found.map(|(stratum, _)| stratum);
             found.chain(sides.into_iter().flatten()).collect()
         })

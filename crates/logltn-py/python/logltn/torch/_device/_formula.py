@@ -49,7 +49,7 @@ class Formula(Run):
         x = self.forward(axiom, node["body"], inner)
         aggregator = self.operators.aggregator(node["kind"])
         c = self.complements(axiom, [node["body"]], [x], inner)[0] if aggregator.complements else None
-        return self._aggregate(aggregator, self.settings[axiom], inner, self.empty(node), x, c)
+        return self._aggregate(aggregator, axiom, node, inner, x, c)
 
 
 def _numbers(engine: Engine, which: list[tuple[int, Holds]], tensors: Any) -> list[Tensor]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -101,15 +101,16 @@ class Run:
 
     def _along(self, axiom: int, node: dict[str, Any], block: Block, total: int, derivative: Tensor) -> Tensor:
         aggregator, s = self.operators.aggregator(node["kind"]), self.settings[axiom]
-        slope = derivative * aggregator.slope(s, total)
+        slope = derivative * aggregator.slope(s, self.blocks.programs[axiom]["levels"][node["inner"]].get("counted", total))
         state = None
         for inner in self._chunks(axiom, node, block):
             with torch.enable_grad():
                 x = self.forward(axiom, node["body"], inner)
-            own = aggregator.state(s, inner.segments, x.detach(), None, None)
+            w = self.weights(axiom, node, inner)
+            own = aggregator.state(s, inner.segments, x.detach(), None, w)
             state = own if state is None else aggregator.merge(s, state, own)
             if x.requires_grad:
-                x.backward(slope.expand_as(x))
+                x.backward(slope.expand_as(x) if w is None else slope * w)
         return aggregator.value(s, state).reshape(())
 
     def _chunks(self, axiom: int, node: dict[str, Any], block: Block) -> Any:
@@ -123,7 +124,7 @@ class Run:
         for inner in self._chunks(axiom, node, block):
             x = self.forward(axiom, node["body"], inner)
             c = self.complements(axiom, [node["body"]], [x], inner)[0] if aggregator.complements else None
-            own = aggregator.state(s, inner.segments, x, c, None)
+            own = aggregator.state(s, inner.segments, x, c, self.weights(axiom, node, inner))
             state = own if state is None else aggregator.merge(s, state, own)
         return state
 
@@ -134,7 +135,7 @@ class Run:
                 x = self.forward(axiom, node["body"], inner)
                 c = self.complements(axiom, [node["body"]], [x], inner)[0] if aggregator.complements else None
             plain = None if c is None else c.detach()
-            slopes = aggregator.slopes(s, inner.segments, x.detach(), plain, state, by)
+            slopes = aggregator.slopes(s, inner.segments, x.detach(), plain, self.weights(axiom, node, inner), state, by)
             pairs = [(t, d) for t, d in zip((x, c), slopes) if t is not None and t.requires_grad]
             if pairs:
                 torch.autograd.backward([t for t, _ in pairs], [d for _, d in pairs])
@@ -202,12 +203,17 @@ class Run:
         x = self.forward(axiom, node["body"], inner)
         aggregator = self.operators.aggregator(node["kind"])
         c = self.complements(axiom, [node["body"]], [x], inner)[0] if aggregator.complements else None
-        return self._aggregate(aggregator, self.settings[axiom], inner, self.empty(node), x, c)
+        return self._aggregate(aggregator, axiom, node, inner, x, c)
 
-    @staticmethod
-    def _aggregate(aggregator: Reduction, s: Settings, inner: Block, empty: float, x: Tensor, c: Tensor | None) -> Tensor:
-        state = aggregator.state(s, inner.segments, x, c, None)
-        return aggregator.value(s, state) if inner.segments.each else aggregator.value_or(empty, s, state)
+    def _aggregate(self, aggregator: Reduction, axiom: int, node: dict[str, Any], inner: Block, x: Tensor, c: Tensor | None) -> Tensor:
+        s = self.settings[axiom]
+        state = aggregator.state(s, inner.segments, x, c, self.weights(axiom, node, inner))
+        return aggregator.value(s, state) if inner.segments.each else aggregator.value_or(self.empty(node), s, state)
+
+    def weights(self, axiom: int, node: dict[str, Any], inner: Block) -> Tensor | None:
+        """How many bindings each one under a quantifier stands for, if not for itself."""
+        own = [inner.arrays[i] for i in self.blocks.programs[axiom]["levels"][node["inner"]].get("weights", ())]
+        return reduce(torch.mul, own).to(self.tables.values.dtype) if own else None
 
     # --- elimination --------------------------------------------------------------------------
 

@@ -95,7 +95,7 @@ class Kernels:
             node = nodes[node["body"]]
             levels.append(node["inner"])
             total *= self._size(axiom, node["inner"])
-        if total == 0 or total >= 1 << 31:
+        if total == 0 or total >= 1 << 31 or "weights" in axiom["levels"][levels[0]]:
             return False
         scale = engine.operators.aggregator(kind).slope(Settings(1.0, 1.0, 1.0, 0.0), total)
         body = nodes[node["body"]]
@@ -165,7 +165,8 @@ class Kernels:
         return None if any(g is None for g in found) else [g for g in found if g is not None]
 
     def _is_keyed(self, axiom: dict[str, Any], level: int) -> bool:
-        return any("key" in c for c in axiom["levels"][level]["components"])
+        """Whether the bindings of a level are not simply all combinations, each once."""
+        return "weights" in axiom["levels"][level] or any("key" in c for c in axiom["levels"][level]["components"])
 
     def _size(self, axiom: dict[str, Any], level: int) -> int:
         return math.prod(self.engine.blocks.components[c["component"]][0] for c in axiom["levels"][level]["components"])

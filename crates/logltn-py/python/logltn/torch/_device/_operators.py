@@ -263,14 +263,14 @@ class Reduction:
         return self._value(s.names(torch.float64, **named, count=count))
 
     def slopes(
-        self, s: Settings, g: Segments, x: Tensor, c: Tensor | None, state: State, by: Tensor
+        self, s: Settings, g: Segments, x: Tensor, c: Tensor | None, w: Tensor | None, state: State, by: Tensor
     ) -> tuple[Tensor, Tensor | None]:
         """The derivatives by members and complements, given the state of all."""
         with torch.enable_grad():
             own = tuple(part.detach().requires_grad_() for part in state)
             by_state = torch.autograd.grad(self.value(s, own), own[:-1], by, allow_unused=True)
             leaves = [t.detach().requires_grad_() for t in (x, c) if t is not None]
-            names = self._names(s, leaves[0], leaves[1] if c is not None else None, None)
+            names = self._names(s, leaves[0], leaves[1] if c is not None else None, w)
             names |= {kept.name: g.spread(part) for kept, part in zip(self.keeps, state)}
             sums = [(kept.of(names), d) for kept, d in zip(self.keeps, by_state) if kept.is_sum and d is not None]
             sums = [(of, g.spread(d)) for of, d in sums if of.requires_grad]

@@ -53,7 +53,8 @@ class Strata:
     def waits_for_nothing(self) -> bool:
         """Whether the host need not know any number: without kernels, which sums of a product are small is asked."""
         greatest = self._engine.plan.header["semantics"]["exists"].get("semiring") == "greatest"
-        return self.kernels is not None or greatest or not any("product" in stratum for stratum in self._all)
+        products = any("product" in stratum and "linear" not in stratum["product"] for stratum in self._all)
+        return self.kernels is not None or greatest or not products
 
     def outside(self, axiom: int) -> At:
         """Where an axiom stands: in no circle."""
@@ -92,7 +93,8 @@ class Strata:
                 run.put(first, value)
             elif "product" in self._all[number]:
                 with torch.set_grad_enabled(run.whole), _exactly():
-                    kernels = None if run.whole or run.semiring == "greatest" else self.kernels
+                    plain = run.whole or run.semiring == "greatest" or "linear" in self._all[number]["product"]
+                    kernels = None if plain else self.kernels
                     found = self._product(run, number) if kernels is None else _Scaled(self, run, number).forward(kernels)
                     run.put(first, found.reshape(-1))
             else:
@@ -154,6 +156,9 @@ class Strata:
     def _product(self, run: Run, number: int, sides: list[Tensor] | None = None) -> Tensor:
         """log Σₖ exp α(aᵢₖ + bⱼₖ) over α, as a product of matrices of exponentials that are at most 1."""
         values = run.tables.values
+        if "linear" in self._all[number]["product"]:
+            side, kept, slopes = self._linear(run, number)
+            return side.read(values) @ kept.t() * slopes
         a, b = sides or [side.read(values) for side in self._sides(run, number)]
         if run.semiring == "greatest":
             return _greatest_sums(a, b)
@@ -172,10 +177,24 @@ class Strata:
             found = found.index_put(own, x)
         return found - self._less(run, number) / alpha
 
+    def _linear(self, run: Run, number: int) -> tuple[_Side, Tensor, Any]:
+        """Of a linear product: the left side, which of its tuples take part in which column, and the derivative by each there."""
+        left, right = self._sides(run, number)
+        kept = run.tables.values.new_ones(right.length)
+        if right.tuples is not None:
+            kept = kept.new_zeros(right.rows * right.inner).index_copy(0, right.tuples, kept)
+        kept = kept.reshape(right.rows, right.inner)
+        settings: Any = run.settings[len(self._axioms) + 2 * number]
+        return left, kept, run.operators.forall.slope(settings, kept.sum(1).clamp(min=1))
+
     def _product_backward(self, run: Run, number: int, by: Tensor) -> None:
         sides = self._sides(run, number)
         values, into = run.tables.values, run.tables.by
         assert into is not None
+        if "linear" in self._all[number]["product"]:
+            side, kept, slopes = self._linear(run, number)
+            with _exactly():
+                return side.add(into, (by.reshape(side.rows, -1) * slopes) @ kept)
         if self.kernels is not None and run.semiring != "greatest":
             with torch.no_grad(), _exactly():
                 _Scaled(self, run, number).backward(self.kernels, by.reshape(sides[0].rows, sides[1].rows), into)
