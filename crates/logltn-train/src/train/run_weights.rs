@@ -61,9 +61,7 @@ fn compare(project: &Project, folder: &Path) -> Result<Diagnostics, Diagnostics>
             let used = project.description()?;
             // Features are what is learnt from.
             let given = |key: &str| key.ends_with(".columns") || key.ends_with(".features");
-            let mut needed = used.keys().filter(|key| !given(key)).peekable();
-            // What is asked may need nothing that is learnt.
-            if needed.peek().is_some() && !needed.any(|key| learnt.contains_key(key)) {
+            if !learnt.keys().any(|key| used.contains_key(key) && !given(key)) {
                 let message = "the run has learnt nothing that this manifest uses";
                 let error = Diagnostic::error(Code::WeightsDoNotFit, message);
                 return Err(with_help(error.into(), folder));
