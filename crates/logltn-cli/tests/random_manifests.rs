@@ -1,5 +1,6 @@
 //! Random manifests around the examples, trained for two steps: each is refused with status 2 and a place, or it is done.
-//! `LOGLTN_RANDOM_CASES=5000 cargo test --release -p logltn-cli --test all random_manifests::` looks further.
+//! `LOGLTN_RANDOM_CASES=5000 cargo test --release -p logltn-cli --test all random_manifests::` looks further, and from
+//! `LOGLTN_RANDOM_FIRST` on elsewhere.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -7,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::Random;
 use logltn_examples::{Sources, example};
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// Small ones, which together have nearly every key.
@@ -141,8 +143,13 @@ fn spoil(path: &Path, random: &mut Random) {
 
 #[test]
 fn each_is_refused_with_a_place_or_done() {
-    let cases: u64 =
-        std::env::var("LOGLTN_RANDOM_CASES").map_or(48, |n| n.parse().expect("a number"));
+    let number = |name: &str, usual: u64| {
+        std::env::var(name).map_or(usual, |n| n.parse().expect("a number"))
+    };
+    let (first, cases) = (
+        number("LOGLTN_RANDOM_FIRST", 0),
+        number("LOGLTN_RANDOM_CASES", 48),
+    );
     let sources = Sources {
         stand_ins: true,
         ..Sources::default()
@@ -162,7 +169,7 @@ fn each_is_refused_with_a_place_or_done() {
         std::fs::read_to_string(folder.path().join(format!("{name}.{ending}"))).expect("a text")
     };
     let mut seen = [0; 3];
-    for case in 0..cases {
+    for case in first..first + cases {
         let mut random = Random(case.wrapping_mul(0x1234_5678_9abc_def1));
         let base = random.below(made.len());
         let other = text(random.below(made.len()), "toml");
@@ -191,6 +198,15 @@ fn each_is_refused_with_a_place_or_done() {
                     }
                 }
                 1 | 2 => theory = changed(&theory, &theory.clone(), &mut random),
+                3 => {
+                    // Some axiom is a law.
+                    let named = theory.lines().filter_map(|l| l.strip_prefix("axiom "));
+                    let names: Vec<&str> =
+                        named.filter_map(|l| l.split([':', ' ']).next()).collect();
+                    if !names.is_empty() {
+                        manifest += &format!("[axioms.{}]\nhard = true\n", random.of(&names));
+                    }
+                }
                 _ => manifest = changed(&manifest, &other, &mut random),
             }
         }
@@ -240,7 +256,10 @@ fn train(folder: &Path, manifest: &str, told: &str) -> usize {
     let said = format!("{said}\n{told}");
     assert!(!said.contains("panicked"), "{said}");
     match status.code() {
-        Some(0) => assert!(folder.join("run/weights.safetensors").exists(), "{said}"),
+        Some(0) => {
+            assert!(folder.join("run/weights.safetensors").exists(), "{said}");
+            evaluate(folder, manifest, &said);
+        }
         // The input is right, but it cannot be learnt from: numbers run away, or none moves.
         Some(1) => assert!(
             said.contains("gradient") || said.contains("error: step "),
@@ -257,4 +276,25 @@ fn train(folder: &Path, manifest: &str, told: &str) -> usize {
         _ => panic!("{status}\n{said}"),
     }
     status.code().unwrap_or(2) as usize
+}
+
+/// What training says of the whole theory at its end, `eval` says of its weights.
+fn evaluate(folder: &Path, manifest: &str, told: &str) {
+    let run: Value =
+        serde_json::from_slice(&std::fs::read(folder.join("run/run.json")).expect("a run"))
+            .expect("JSON");
+    let Some(loss) = run.pointer("/whole/last/loss").and_then(Value::as_f64) else {
+        return;
+    };
+    let output = Command::new(env!("CARGO_BIN_EXE_logltn"))
+        .args(["eval", manifest, "--run", "run", "--json"])
+        .current_dir(folder)
+        .output()
+        .expect("the program runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}\n{told}");
+    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let found = found["loss"].as_f64().expect("a number");
+    let near = (found - loss).abs() <= 1e-5 * loss.abs().max(1.0);
+    assert!(near, "{found} is not {loss}\n{told}");
 }

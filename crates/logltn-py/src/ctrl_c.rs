@@ -45,6 +45,11 @@ impl CtrlC {
     /// Computes in the pool, without the interpreter's lock. If a handler raises an exception meanwhile, the computation
     /// is asked to stop; [`CtrlC::raised`] then returns the exception.
     pub fn interruptible<R: Send>(&self, run: impl FnOnce() -> R + Send) -> R {
+        // A call computes one thing after the other: what was raised during the first, which may have ended before it was to
+        // stop, stops the others.
+        let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
+        self.stop.store(raised.is_some(), Ordering::Relaxed);
+        drop(raised);
         let (found, there) = (Mutex::new(None), Condvar::new());
         self.pool.in_place_scope(|scope| {
             scope.spawn(|_| {

@@ -825,11 +825,13 @@ impl Evaluated {
         (self.names.iter().zip(axioms.map(|a| a.truth))).into_py_dict(py)
     }
 
-    /// How often an `exists` had no candidates and an observation had probability 0, over all axioms.
+    /// How often an `exists` had no candidates, an observation had probability 0 and a truth is not finite, over all axioms.
     #[getter]
     fn odd(&self) -> u64 {
         let axioms = self.evaluation.axioms.iter();
-        axioms.map(|a| a.empty_exists + a.impossible).sum()
+        axioms
+            .map(|a| a.empty_exists + a.impossible + u64::from(!a.truth.is_finite()))
+            .sum()
     }
 
     /// How often an `exists` had no candidates, by axiom name.

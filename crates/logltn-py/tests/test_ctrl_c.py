@@ -6,7 +6,12 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
+
+import logltn
+
+SECONDS = float(os.environ.get("LOGLTN_SECONDS", 30))
 
 SCRIPT = """
 import signal, sys
@@ -81,9 +86,26 @@ def test_ctrl_c(action, threads):
         seconds = time.perf_counter() - start
         # A second, and what a busy machine and an unoptimised build make of it. Left alone, they all take minutes.
         if action != "handler":
-            assert seconds < float(os.environ.get("LOGLTN_SECONDS", 8))
+            assert seconds < SECONDS
         assert process.stdout.read() == "usable\n"
         assert process.wait(60) == 0
         print(f"{action}: {seconds:.2f} s")
     finally:
         process.kill()
+
+
+@pytest.mark.parametrize("delay", [0.01, 0.03, 0.1])
+def test_what_is_raised_while_planning_stops_the_evaluation(delay):
+    """Planning may end before it is to stop, and then the evaluation was not."""
+    kb = logltn.KnowledgeBase("sort P  predicate C(P, P)  axiom a: forall x, y, z: P. C(x, y) and C(y, z) -> C(x, z)")
+    values = {"C": np.zeros((2500, 2500), np.float32)}
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        start = time.perf_counter()
+        signal.setitimer(signal.ITIMER_REAL, delay)
+        with pytest.raises(KeyboardInterrupt):
+            kb.evaluate(values, sorts={"P": 2500})
+        assert time.perf_counter() - start < SECONDS
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -177,3 +177,11 @@ def test_a_double_network_that_is_asked_about_nobody():
         loss.backward()  # an empty batch in a loop
         right = kb.loss(Q=q.double(), P=torch.zeros(5).double(), tables={"s": {"x": []}})
         assert abs(float(loss - right)) < 1e-14
+
+
+def test_an_infinite_loss_is_said():
+    with pytest.warns(logltn.InputWarning, match="axiom `a` is not finite"):
+        kb = logltn.KnowledgeBase(
+            "sort P predicate p(P) axiom a: forall x: P. p(x)", sorts={"P": 2}, semantics={"base": "prod", "stable_eps": 0}, outputs={"p": "truth"}
+        )
+        assert kb.evaluate({"p": np.array([0.0, 1.0])}).loss == np.inf

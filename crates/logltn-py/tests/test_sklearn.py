@@ -100,6 +100,21 @@ def test_what_pandas_calls_missing_is_not_labelled():
         Classifier(steps=20).fit(pandas.DataFrame({"a": X[:, 0], "d": pandas.Categorical(["u"] * 30)}), words)
 
 
+@pytest.mark.parametrize("classes", [(True, False), (2, 1), ("z", "a")], ids=repr)
+def test_classes_keep_the_order_and_type_of_the_theory(classes):
+    pandas = pytest.importorskip("pandas")
+    X = np.linspace(-1, 1, 20)[:, None]
+    y = np.where(X[:, 0] > 0, *classes)
+    theory = f'sort Row\nsort Class = {{"{classes[0]}", "{classes[1]}"}}\npredicate label(Row, Class)\n'
+    for given in (y, pandas.Series(y).astype("category"), pandas.Series(y).convert_dtypes()):
+        model = Classifier(theory, steps=150).fit(X, given)
+        assert model.classes_.tolist() == list(classes) and type(model.classes_.tolist()[0]) is type(classes[0])
+        assert model.score(X, y) > 0.9
+    if classes[0] != "z":
+        with pytest.raises(ValueError, match="give y as texts"):
+            Classifier(theory.replace("{", '{"other", '), steps=20).fit(X, y)
+
+
 @pytest.mark.parametrize("classes", [("x", "y"), ("", "a"), (" a", "a"), ("NA", "?"), ('a "b" \\', "two\nlines")], ids=repr)
 def test_classes_of_any_name(classes):
     X = np.linspace(-1, 1, 20)[:, None]

@@ -434,6 +434,9 @@ fn finish(
     all_of_it(trainer);
     let mut text = String::new();
     if let Some(last) = last {
+        let words =
+            "the run is finished, with its weights; what else is said at the end is left out";
+        let _without = memory::CanBeLeftOut::new(words, || {});
         text += &ended(trainer, directory, last)?;
     }
     if !metrics.is_empty() {

@@ -324,6 +324,7 @@ impl Model {
     /// Which rows each unit must answer: those of the requests first, then those that units need from
     /// others.
     fn ask(&mut self, requests: &[Request]) -> Result<(), Diagnostics> {
+        debug_assert!(self.is_attached_to(requests), "another engine is attached");
         self.units
             .iter_mut()
             .flat_map(|u| &mut u.feeds)

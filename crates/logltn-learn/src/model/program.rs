@@ -456,6 +456,19 @@ impl Model {
         (self.programs.iter().position(is_its)).filter(|_| !hosted)
     }
 
+    /// Whether the answers are those to these requests.
+    pub(super) fn is_attached_to(&self, requests: &[Request]) -> bool {
+        let same = |(request, answer): (&Request, &Option<Answer>)| match *answer {
+            None => self.program_of(request.predicate).is_none(),
+            Some(answer) => {
+                let (program, feed) = self.feed(answer);
+                let is_its = feed.shape.starts_with(&request.shape);
+                program.predicate == request.predicate && is_its
+            }
+        };
+        requests.len() == self.answers.len() && requests.iter().zip(&self.answers).all(same)
+    }
+
     fn feed(&self, Answer { program, feed }: Answer) -> (&Program, &ProgramFeed) {
         let program = &self.programs[program];
         (program, &program.feeds[feed])

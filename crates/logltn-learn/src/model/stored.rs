@@ -98,6 +98,8 @@ impl Model {
                         state.tensors.push((name, tensor.shape.clone(), numbers));
                     }
                 }
+                // Of a sort without individuals there is nothing to keep.
+                None if values.is_empty() => {}
                 None => {
                     let shape = self.shape(&name).map(<[usize]>::to_vec);
                     let shape = shape.unwrap_or_else(|| vec![values.len()]);

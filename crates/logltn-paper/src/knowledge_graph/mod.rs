@@ -245,9 +245,9 @@ fn about(
     ];
     let settings = settings.map(|(key, value)| (key.to_string(), value));
     about.settings.extend(settings);
-    // As long as all others together; and a graph that is made up need not have rules that are sure enough.
-    let long = [GraphName::Family, GraphName::Wn18rr].contains(&name);
-    let left_out = long || kind != DataKind::Real;
+    // As long as all others together; and a graph of one's own need not have rules that are sure enough.
+    let short = [GraphName::Umls, GraphName::Kinship].contains(&name);
+    let left_out = !short || kind != DataKind::Real;
     // Each run holds the scores of all entities for a thousand questions, several times: above a gigabyte.
     let once = (name == GraphName::Wn18rr).then_some(1);
     About {
@@ -277,9 +277,11 @@ impl Experiment for KnowledgeGraph {
             return Ok(());
         }
         let (text, conclusions) = self.conclude()?;
-        if conclusions.rules() == 0 {
+        if conclusions.rules() == 0 && jobs.iter().any(|job| job.configuration != EMBEDDINGS) {
             let what = "there are no rules: none has enough support and confidence in these facts";
-            return Err(Diagnostic::error(Code::NothingToMine, what).into());
+            let error = Diagnostic::error(Code::NothingToMine, what);
+            let help = "leave them out with `--configs embeddings`, or give some with `--rules`";
+            return Err(error.help(help).into());
         }
         self.concluded = conclusions.likely(self.graph.facts());
         if self.concluded.is_empty() && jobs.iter().any(|job| job.configuration == AXIOMS) {

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
 
@@ -61,7 +62,8 @@ def array(value: Any) -> np.ndarray:
     if issubclass(type(value), np.ma.MaskedArray) and np.ma.is_masked(value):
         raise TypeError("some of it is masked: fill it in, for example with `.filled(0)`")
     if hasattr(value, "detach"):  # a tensor that learns has no `__array__` to speak of
-        value = value.detach()
+        value = value.detach().resolve_conj().resolve_neg()
+        value = value.float() if str(value.dtype) == "torch.bfloat16" else value  # NumPy has no such numbers
         if getattr(value, "device", None) is not None and value.device.type != "cpu":
             raise TypeError(f"it is on {value.device}, not on the CPU")
     if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
@@ -78,7 +80,7 @@ def columns_in_guards(functions: Iterable[tuple[str, ...]], sorts: Mapping[str, 
         if given and field in given:
             column: Any = given[field]
             try:
-                values = np.asarray(column.detach().cpu() if hasattr(column, "detach") else column, dtype=np.float64)
+                values = np.asarray(array(column.detach().cpu() if hasattr(column, "detach") else column), dtype=np.float64)
             except Exception:  # noqa: BLE001  names, for example: a column of numbers is missed where it is used
                 continue
             if values.ndim == 1 or values.shape[1:] == (1,):
@@ -271,10 +273,10 @@ def strings(given: Any) -> list[str] | None:
         return None
     if hasattr(given, "columns"):  # a data frame, which may list the names of its columns
         return None
-    if isinstance(given, np.ndarray) and given.dtype.kind not in "UO":
+    if isinstance(given, np.ndarray) and given.dtype.kind not in "UOT":
         return None
     try:
-        given = list(given)
+        given = given.to_pylist() if hasattr(given, "to_pylist") else list(given)  # pyarrow's own items are no texts
     except Exception:  # noqa: BLE001  whoever reads it says what is wrong
         return None
     if given and all(isinstance(item, str) for item in given):
@@ -285,13 +287,14 @@ def strings(given: Any) -> list[str] | None:
 def features(given: Any, what: str, problems: Problems) -> np.ndarray | None:
     """Features: numbers, first axis individuals."""
     try:
-        values = array(given)
+        values = unboxed(array(given))
     except Exception as error:  # noqa: BLE001  whatever conversion the object has may raise whatever it likes
         problems.append(("wrong-type", f"{what} cannot be read as an array: {error}", None))
         return None
     if values.ndim == 0 or values.dtype.kind not in "fiub":
         expected = "a number of individuals, an array of features, a dict of such arrays, or a list of labels"
-        problems.append(("wrong-type", f"{what}: expected {expected}, not {kind(given)}", None))
+        of = f" of {values.dtype}" if values.ndim else ""
+        problems.append(("wrong-type", f"{what}: expected {expected}, not {kind(given)}{of}", None))
         return None
     return values
 
@@ -351,7 +354,10 @@ def named_columns(given: Any) -> dict[str, Any] | None:
         named = getattr(given, "columns", None)  # pandas, polars
     if named is None or callable(named):
         return None
-    return {str(name): given[name] for name in named}
+    try:
+        return {str(name): given[name] for name in named}
+    except Exception:  # noqa: BLE001  a lazy frame has names only; whoever reads it says what is expected
+        return None
 
 
 def cells(given: Any, what: str, sort: str, problems: Problems) -> Any:
@@ -361,8 +367,6 @@ def cells(given: Any, what: str, sort: str, problems: Problems) -> Any:
             values = given
         elif hasattr(given, "detach"):
             values = given.numpy(force=True)
-        elif hasattr(given, "to_numpy"):
-            values = np.asarray(given.to_numpy())
         else:
             values = array(given)
     except Exception as error:  # noqa: BLE001
@@ -373,6 +377,7 @@ def cells(given: Any, what: str, sort: str, problems: Problems) -> Any:
         return ()
     if values.size == 0:
         return np.empty(0, np.float64 if sort == "Real" else np.int64)
+    values = unboxed(values)
     if values.dtype.kind == "i":
         return values if values.dtype == np.int64 and values.flags.aligned else values.astype(np.int64)
     if values.dtype.kind == "u":
@@ -381,20 +386,37 @@ def cells(given: Any, what: str, sort: str, problems: Problems) -> Any:
         return values.astype(np.int64)
     if values.dtype.kind == "f":
         values = values.astype(np.float64, copy=not values.flags.aligned)
+        missing = np.flatnonzero(np.isnan(values) & (sort != "Real"))
+        if missing.size:
+            problems.append(("wrong-type", f"{what}: row {missing[0]} is missing", "leave such rows out"))
+            return ()
         whole = sort != "Real" and np.all(np.isfinite(values)) and np.all(values == np.floor(values)) and np.all(np.abs(values) < 2**53)
         return values.astype(np.int64) if whole else values
-    if values.dtype.kind in "UO" or values.dtype.kind == "T":
+    if values.dtype.kind in "UOT":
         names = values.tolist()
         wrong = next((i for i, name in enumerate(names) if not isinstance(name, str)), None)
         if wrong is None:
             return names
-        if isinstance(names[wrong], int):
-            problems.append(("number-too-large", f"{what}: row {wrong} is {names[wrong]}, which is too large", None))
+        if isinstance(names[wrong], int) and not isinstance(names[wrong], bool):
+            problems.append(("number-too-large", f"{what}: row {wrong} is {shortened(names[wrong])}, which is too large", None))
         else:
             problems.append(("wrong-type", f"{what}: row {wrong} is {names[wrong]!r}, neither text nor a number", None))
         return ()
     problems.append(("wrong-type", f"{what} has elements of type {values.dtype}, neither numbers nor text", None))
     return ()
+
+
+def unboxed(values: np.ndarray) -> np.ndarray:
+    """An array of objects that are numbers, as data frames have them, as an array of numbers."""
+    if values.dtype.kind != "O":
+        return values
+    items = values.reshape(-1).tolist()
+    if not all(isinstance(x, (Real, Decimal)) and not isinstance(x, bool) for x in items):
+        return values
+    try:
+        return np.array(items, np.int64 if all(isinstance(x, Integral) for x in items) else np.float64).reshape(values.shape)
+    except OverflowError:
+        return values
 
 
 def param(given: Any, name: str, problems: Problems) -> Any:

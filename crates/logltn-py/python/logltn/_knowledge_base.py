@@ -218,11 +218,12 @@ class KnowledgeBase(Asking, Worlds):
         coming = _given.names(sorts, "sorts", problems)
         if problems:
             _native.raise_problems(problems)
+        own = self._arguments
+        known = own.get("sorts") or {}
         reads = any(_given.asked_of_features(formula))
-        read = [name for name in coming if (reads or name in self._measured) and not _given.is_size(coming[name])]
+        read = [name for name in coming if name not in known and (reads or name in self._measured) and not _given.is_size(coming[name])]
         if not params and not functions and not read:
             return self, sorts
-        own = self._arguments
         problem = None
         if "run" in own:
             problem = "the params and functions of a run are those of its manifest"
@@ -234,7 +235,6 @@ class KnowledgeBase(Asking, Worlds):
             _given.param(given, name, problems)
         if problems:
             _native.raise_problems(problems)
-        known = own["sorts"] or {}
         merged = {name: given for name, given in coming.items() if name not in known}
         key = _given.key((params, functions, merged))
         other = self._others.get(key)
@@ -297,9 +297,14 @@ class KnowledgeBase(Asking, Worlds):
         return found
 
     def _look(self, evaluated: Any, sorts: Any = None, tables: Any = None) -> None:
-        """Warns, once, of rows for which an `exists` is empty, and of observations with probability 0."""
+        """Warns, once, of rows for which an `exists` is empty, of observations with probability 0, and of truths that are not finite."""
         if not evaluated.odd:
             return
+        infinite = next((name for name, truth in evaluated.truths().items() if not np.isfinite(truth)), None)
+        if infinite is not None and "infinite" not in self._said:
+            self._said.add("infinite")
+            message = f"the log truth of axiom `{infinite}` is not finite, and neither are its gradients: a truth of exactly 0 has no finite logarithm"
+            _native.warn_of([("not-finite", message, "`stable_eps` above 0 keeps away from it")])
         excluded = {name: count for name, count in evaluated.impossible().items() if count}
         if excluded and "impossible" not in self._said:
             self._said.add("impossible")

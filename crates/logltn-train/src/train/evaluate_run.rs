@@ -31,10 +31,14 @@ pub fn evaluate_run(
     let mut measures = Measures::new(&knowledge, &metrics)?;
     let mut is_filled = false;
     let mut evaluated = project.evaluate_with(semantics, parameters, gradients, |engine| {
-        model.attach(&knowledge, engine)?;
         // With a large table this comes once for each part.
-        if !std::mem::replace(&mut is_filled, true) {
+        let is_first = !std::mem::replace(&mut is_filled, true);
+        if is_first {
             measures.prepare(&knowledge, &mut model)?;
+        }
+        // After what metrics ask, which is of another engine.
+        model.attach(&knowledge, engine)?;
+        if is_first {
             weights.put_into(&mut model)?;
         }
         model.evaluate(engine)

@@ -253,8 +253,7 @@ class Classifier(ClassifierMixin, _Estimator):
                 missing = [c for c in given if c not in listed]
                 if missing:
                     raise ValueError(f"y has the class {missing[0]!r}, which is not in sort `{class_sort}`: {', '.join(listed)}")
-                kind = type(self.classes_.tolist()[0]) if given else str
-                self.classes_ = np.array([kind(c) for c in listed]) if kind in (int, float, str) else self.classes_
+                self.classes_ = _classes(listed, dict(zip(given, self.classes_.tolist())))
             labelled = {**x, "y": [_name(c) for c in y[known].tolist()]}
             # A variable may not have the name of a class.
             u, v = (_free(name, [*given, *(listed or [])]) for name in ("x", "y"))
@@ -353,6 +352,8 @@ def _checked(estimator: _Estimator, X: Any, y: Any, unlabelled: Any, numeric: bo
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
     X = _numbers(X)
     whole = np.asarray(y, dtype=object) if isinstance(y, (list, tuple)) else np.asarray(y)
+    if hasattr(y, "to_numpy") and whole.ndim == 1 and not _missing(y, whole).any():
+        y = whole = np.array(whole.tolist())  # scikit-learn makes floats of what pandas keeps in its own way
     known = np.ones(len(whole), bool) if whole.ndim else np.ones(0, bool)
     if whole.ndim == 1:
         known = ~_missing(y, whole)
@@ -410,6 +411,16 @@ def _name(label: Any) -> str:
     pandas turned into floats because of missing values are integers."""
     text = str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
     return text if text and text == text.strip() else repr(text)
+
+
+def _classes(listed: list[str], seen: dict[str, Any]) -> np.ndarray:
+    """The classes in the theory's order, as those of y are; `seen` are those by name."""
+    kind: Any = type(next(iter(seen.values()), ""))
+    try:
+        others = {"True": True, "False": False} if kind is bool else {c: kind(c) for c in listed if c not in seen}
+        return np.array([seen[c] if c in seen else others[c] for c in listed])
+    except (KeyError, ValueError):
+        raise ValueError(f"the theory lists the classes {', '.join(listed)}, which are not all {kind.__name__} as those of y: give y as texts") from None
 
 
 def _free(name: str, taken: list[str]) -> str:

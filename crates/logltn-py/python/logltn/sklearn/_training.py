@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -13,9 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from .. import InputError
+from .. import InputError, _native
 
 Layer = tuple[np.ndarray, np.ndarray]
+
+# The program without the package around it, whose imports take longer than many a training.
+_PROGRAM = """
+import importlib.util, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+spec = importlib.util.spec_from_file_location("logltn._native", sys.argv[1])
+native = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(native)
+sys.exit(native.main(["logltn", *sys.argv[2:]]))
+"""
 
 
 def train(files: Mapping[str, bytes], arguments: Sequence[str] = ()) -> dict[str, np.ndarray]:
@@ -23,11 +32,8 @@ def train(files: Mapping[str, bytes], arguments: Sequence[str] = ()) -> dict[str
     with tempfile.TemporaryDirectory(prefix="logltn-") as folder:
         for name, content in files.items():
             Path(folder, name).write_bytes(content)
-        # This package, wherever it is.
-        package = str(Path(__file__).resolve().parents[2])
-        path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
-        command = [sys.executable, "-m", "logltn", "train", "m.toml", "--out", "run", *arguments]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
+        command = [sys.executable, "-I", "-c", _PROGRAM, str(_native.__file__), "train", "m.toml", "--out", "run", *arguments]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         if done.returncode != 0:
             lines = [line for line in done.stderr.splitlines() if not line.startswith("step ")]
             raise InputError("\n".join(lines).strip() or f"training ended with status {done.returncode}")

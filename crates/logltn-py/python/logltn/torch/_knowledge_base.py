@@ -537,7 +537,8 @@ class KnowledgeBase(Asking, Worlds, torch.nn.Module):
     @staticmethod
     def _tensor(name: str, value: Any, problems: Problems) -> torch.Tensor | None:
         try:
-            if isinstance(value, np.ndarray):
+            # PyTorch reads a data frame by the names of its columns, and a column of doubles as floats.
+            if hasattr(value, "__array__") and not isinstance(value, torch.Tensor):
                 value = _given.array(value)
                 if not value.flags.writeable or not value.dtype.isnative or min(value.strides, default=0) < 0:
                     value = value.astype(value.dtype.newbyteorder("="))  # PyTorch has no such tensors

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from .. import _native
-from .._given import Problems, features, strings
+from .._given import Problems, features, strings, unboxed
 from .._native import Holds
 
 
@@ -182,7 +182,7 @@ def tensor(values: Any) -> torch.Tensor:
     """Features; converted to single precision unless they are PyTorch tensors."""
     if isinstance(values, torch.Tensor):
         return values
-    array = np.asarray(values)
+    array = unboxed(np.asarray(values))
     single = array.dtype.kind == "f" and array.dtype.itemsize > 4
     return torch.from_numpy(array.astype(np.float32 if single else array.dtype.newbyteorder("="), order="C"))
 

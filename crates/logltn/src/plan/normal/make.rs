@@ -423,8 +423,10 @@ impl Maker<'_> {
             let ColumnSort::Sort(sort) = variable.sort else {
                 continue;
             };
+            // A list of names without any is known to be empty.
+            let nobody = scope.size_of(id) == 0 && !scope.data.streams_sort(sort);
             let sort = &theory[sort];
-            if sort.kind == SortKind::Data && sort.labels.is_empty() {
+            if sort.kind == SortKind::Data && sort.labels.is_empty() && !nobody {
                 return Err(Diagnostic::error(Code::MembersDependOnData, format!(
                     "`{word}` writes out one member per individual, but the individuals of sort `{}` are rows of data",
                     sort.name
