@@ -276,7 +276,7 @@ def strings(given: Any) -> list[str] | None:
     if isinstance(given, np.ndarray) and given.dtype.kind not in "UOT":
         return None
     try:
-        given = given.to_pylist() if hasattr(given, "to_pylist") else list(given)  # pyarrow's own items are no texts
+        given = getattr(given, "to_pylist", lambda: list(given))()  # pyarrow's own items are no texts
     except Exception:  # noqa: BLE001  whoever reads it says what is wrong
         return None
     if given and all(isinstance(item, str) for item in given):

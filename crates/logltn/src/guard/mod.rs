@@ -21,6 +21,7 @@ pub(crate) use evaluate::{Cell, Scope};
 pub(crate) use join::{Join, with_names};
 pub(crate) use linear::Linear;
 pub(crate) use neighbours::Neighbours;
+pub(crate) use planner::has_exists;
 pub(crate) use table_index::{Kept, TableIndexes};
 
 use crate::guard_parts::Part;

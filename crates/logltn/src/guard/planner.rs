@@ -422,7 +422,8 @@ impl<'a> Planner<'a> {
     }
 }
 
-fn has_exists(guard: &Guard) -> bool {
+/// Whether asking it once may go through many bindings.
+pub(crate) fn has_exists(guard: &Guard) -> bool {
     let mut found = false;
     guard.visit(&mut |part| {
         found |= matches!(part, Part::Guard(guard) if matches!(guard.kind, GuardKind::Exists(..)));

@@ -1,7 +1,7 @@
 //! About how much work a formula is, to decide whether a rewrite pays.
 
 use super::normal::{Kind, Normal};
-use crate::guard::{Cell, Scope, conjuncts, free_variables};
+use crate::guard::{Cell, Scope, conjuncts, free_variables, has_exists};
 use crate::recursion::deep;
 use crate::theory::*;
 
@@ -42,7 +42,7 @@ fn share(scope: &Scope, guard: &Guard) -> Option<f64> {
     }
     let variables = free_variables(guard);
     let sizes: Vec<u64> = variables.iter().map(|v| scope.size_of(*v).into()).collect();
-    if sizes.contains(&0) || scope.may_fail(guard) {
+    if sizes.contains(&0) || scope.may_fail(guard) || has_exists(guard) {
         return None;
     }
     let mut env = scope.environment();
