@@ -10,7 +10,14 @@ use super::atomic::explain;
 /// Held as long as this lives. The operating system releases it when the process ends, in whatever way.
 #[derive(Debug)]
 pub(super) struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Lock {
+    /// Closing the file is not enough: a child process that is being started has it open, too, until it becomes another program.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
 }
 
 impl Lock {
@@ -29,7 +36,7 @@ impl Lock {
             )
             .help("wait for it to end, stop it, or choose another folder with `--out`")),
             // Some network file systems have no locks; runs there are not locked.
-            Ok(()) | Err(TryLockError::Error(_)) => Ok(Lock { _file: file }),
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(Lock { file }),
         }
     }
 }
