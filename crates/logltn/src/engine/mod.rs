@@ -15,6 +15,7 @@ mod explain;
 mod export;
 mod gather;
 mod in_place;
+mod lane;
 mod literals;
 mod merge;
 mod over_axioms;

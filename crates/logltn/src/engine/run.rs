@@ -2,19 +2,19 @@
 //! while it is still in cache. A quantifier inside is visited again for its derivatives, block by
 //! block, unless its one block is still there; nothing is stored per binding.
 
-use super::eliminate;
+use super::lane::Lane;
 use super::literals::Literals;
 use super::stop::Stop;
 use super::strata::Layer;
-use super::touched::{ReadSpaced, Touched};
+use super::touched::ReadSpaced;
 use crate::operators::{
     self, Accumulated, Aggregation, Backward, Block, Connection, FLOOR, Forward, Implication,
     Members, Negation, Settings, Slopes, Space, State,
 };
 use crate::plan::Plan;
 use crate::plan::active::Active;
-use crate::plan::blocks::{BlockPlaces, Blocks, Cursor};
-use crate::plan::physical::{LevelComponent, MOST_LITERALS, Node, Physical, SlotSource};
+use crate::plan::blocks::{BlockPlaces, Cursor};
+use crate::plan::physical::{LevelComponent, Node, Physical, SlotSource};
 use crate::plan::program::NodeKind;
 use crate::recursion::deep;
 use crate::semantics::Semantics;
@@ -71,87 +71,6 @@ impl<'a, T: Real> Shared<'a, T> {
         match forall {
             true => &self.forall,
             false => &self.exists,
-        }
-    }
-}
-
-/// The buffers of one lane, and the derivatives by literals that it has summed so far.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Lane<T> {
-    pub(super) blocks: Blocks,
-    /// By level and buffer.
-    values: Vec<Vec<Vec<T>>>,
-    derivatives: Vec<Vec<Vec<T>>>,
-    /// By node, one state per binding of the node's level.
-    states: Vec<Vec<State>>,
-    /// By level: the stamp of the parent block whose inner bindings are still in this level's only
-    /// block.
-    pub(super) resident: Vec<u64>,
-    scratch: Vec<T>,
-    /// How many bindings each one of a block stands for.
-    weights: Vec<f64>,
-    /// The two halves of an equivalence, and what their conjunction keeps for the backward pass.
-    halves: [Vec<T>; 2],
-    by_halves: Vec<Vec<T>>,
-    /// The complements of members, and the derivatives by them.
-    complements: Vec<Vec<T>>,
-    by_complements: Vec<Vec<T>>,
-    /// For small clauses: by literal, the places of the block's bindings.
-    pub(super) places: [Vec<u32>; MOST_LITERALS],
-    pub(super) listed: Vec<u32>,
-    /// For small clauses: sums of values.
-    pub(super) class_values: Vec<T>,
-    /// For small clauses: runs of bindings with values still to be computed.
-    pub(super) left_out: Vec<(u32, u32)>,
-    /// For these runs: the exponentials of one binding, relative to the greatest.
-    pub(super) exponentials: Vec<f64>,
-    /// Whether a quantifier is visited again for its derivatives, when nothing is counted.
-    pub(super) again: bool,
-    /// By elimination of the program.
-    pub(super) eliminations: Vec<eliminate::Work<T>>,
-    /// By request: positive and negated.
-    pub by_literal: Vec<[Touched<T>; 2]>,
-    /// The number of empty `exists` in the forward pass.
-    pub empty_exists: u64,
-    /// By level: how many bindings its blocks have had so far.
-    pub filled: Vec<u64>,
-}
-
-impl<T: Real> Lane<T> {
-    /// Makes room for a program, as [`Blocks::make_room`].
-    pub fn make_room(&mut self, exec: &Physical) {
-        self.blocks.make_room(exec);
-        eliminate::make_room(&mut self.eliminations, exec);
-        let levels = exec.levels.len();
-        if self.values.len() < levels {
-            self.values.resize_with(levels, Vec::new);
-            self.derivatives.resize_with(levels, Vec::new);
-            self.resident.resize(levels, 0);
-        }
-        self.resident.fill(0);
-        if self.filled.len() < levels {
-            self.filled.resize(levels, 0);
-        }
-        for (i, level) in exec.levels.iter().enumerate() {
-            for buffers in [&mut self.values[i], &mut self.derivatives[i]] {
-                if buffers.len() < level.buffers {
-                    buffers.resize_with(level.buffers, Vec::new);
-                }
-                for buffer in &mut buffers[..level.buffers] {
-                    if buffer.len() < level.capacity {
-                        buffer.resize(level.capacity, T::ZERO);
-                    }
-                }
-            }
-            if self.scratch.len() < level.capacity {
-                self.scratch.resize(level.capacity, T::ZERO);
-            }
-            if !level.weights.is_empty() && self.weights.len() < level.capacity {
-                self.weights.resize(level.capacity, 1.0);
-            }
-        }
-        if self.states.len() < exec.nodes.len() {
-            self.states.resize_with(exec.nodes.len(), Vec::new);
         }
     }
 }

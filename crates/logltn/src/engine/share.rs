@@ -4,8 +4,9 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use super::clause::{Exponentials, Fused, Fusing, Sums, Tables};
+use super::lane::Lane;
 use super::pieces::Threads;
-use super::run::{Lane, Partial};
+use super::run::Partial;
 use super::{Engine, Precision};
 use crate::plan::physical::{LevelComponent, Root};
 use crate::plan::program::NodeKind;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::run::{Lane, Partial, Run};
+use super::lane::Lane;
+use super::run::{Partial, Run};
 use super::share::Part;
 use super::{Engine, Precision, Sums};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};

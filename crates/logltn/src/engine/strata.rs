@@ -5,7 +5,8 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use super::run::{Lane, Run, Shared};
+use super::lane::Lane;
+use super::run::{Run, Shared};
 use super::share::{LaneWork, each_lane};
 use super::{Engine, Precision};
 use crate::operators::{FLOOR, Settings, Space};

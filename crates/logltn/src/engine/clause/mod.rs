@@ -16,9 +16,10 @@ mod tables;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use super::lane::Lane;
 use super::pieces::Threads;
 use super::region::{Region, Touches};
-use super::run::{Lane, Partial, Run};
+use super::run::{Partial, Run};
 use super::touched::Touched;
 use crate::operators::{Settings, State, Summand};
 use crate::plan::blocks::{BlockPlaces, Blocks, Spaced};

@@ -3,7 +3,7 @@
 use super::probe::{Probe, individuals};
 use crate::diagnostic::Diagnostic;
 use crate::engine::eliminate::Work;
-use crate::engine::run::Lane;
+use crate::engine::lane::Lane;
 use crate::guard::{Cell, Join, conjuncts};
 use crate::operators::Semiring;
 use crate::plan::program::{Elimination, NodeKind};

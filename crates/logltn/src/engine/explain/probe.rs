@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use super::explainer::{At, Explainer, Inside, LiteralPlace};
 use crate::diagnostic::Diagnostic;
+use crate::engine::lane::Lane;
 use crate::engine::literals::Literals;
-use crate::engine::run::{Lane, Run, Shared};
+use crate::engine::run::{Run, Shared};
 use crate::engine::stop::Stop;
 use crate::guard::{Cell, Scope};
 use crate::operators::{NOTHING, Settings, complements};
