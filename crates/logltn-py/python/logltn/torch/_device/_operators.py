@@ -42,7 +42,8 @@ def log_not(x: Tensor) -> Tensor:
     matters = x < -NOTHING
     own = torch.where(matters, x, -1.0)
     near = own > -math.log(2)
-    value = torch.where(near, (-torch.where(near, own, -0.5).expm1()).log(), (-own.exp()).log1p())
+    # Each branch with a number of its own where it is not taken: an infinite slope times 0 is no number.
+    value = torch.where(near, (-torch.where(near, own, -0.5).expm1()).log(), (-torch.where(near, -1.0, own).exp()).log1p())
     return torch.where(matters | x.isnan(), value.clamp(min=FLOOR) + torch.where(x.isnan(), x, 0.0), FLOOR)
 
 
